@@ -1,66 +1,52 @@
-"""Run a benchmark by name."""
+"""Run a benchmark by name.
+
+A benchmark is a module here with a function ``main`` of its options. ``OPTIONS`` has what each
+option is: its default, that and a help, or the parameters of `argparse`.
+"""
 
 import argparse
+import ast
 import importlib
+from pathlib import Path
 
-NAMES = {
-    "blocks": "fits on a file that is read in blocks: time, passes and memory",
-    "boosting": "LPBoost over all stumps: certified, and beside HiGHS",
-    "certificates": "no certificate above the optimum of an independent solver",
-    "certify": "certificates of other packages' models against an independent solver",
-    "chains": "labels of sequences: certified, and beside CRFsuite and Clarabel",
-    "constant_models": "each model whose coefficients are all 0 says so once, and no other",
-    "cliffs": "fits that suddenly take long, of 42 models along their alphas",
-    "coefficients": "no optimal coefficient outside of what a certificate says of it",
-    "corners": "fits that were slow, each beside what it is measured by",
-    "completion": "matrix completion: certified, beside Clarabel and soft-impute, and large",
-    "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
-    "everyday": "the default solver on data that people try first, beside HiGHS and Clarabel",
-    "free_features": "features without a penalty: certified, and beside HiGHS and Clarabel",
-    "everyday_outputs": "the same for several outputs and classes, without peers",
-    "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up;"
-    " with --newer of all newer models, objectives recomputed exactly",
-    "extremes": "scales from 1e-310 to 1e200, beside what finite coefficients reach",
-    "first_fit": "time of import, of the first fit in a process and of the second",
-    "small_fits": "time of fits and grid searches of small tables over that of scikit-learn",
-    "small_problems": "random small models of kernels, norms and groups, beside Clarabel",
-    "generalized": "counts, costs, times and orders beside other packages",
-    "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
-    "kappa": "the default cost of a flipped label, by accuracy on twelve data sets",
-    "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
-    "lasso_tests": "scikit-learn's own tests of Lasso and ElasticNet on the classes here",
-    "likelihoods": "random fits of counts, costs, times and ordered classes beside Clarabel",
-    "memory": "peak memory of a fit over the size of its data",
-    "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",
-    "mutations": "changes of the code that its tests do not notice",
-    "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",
-    "outputs": "several outputs, tasks and classes: certified, and beside Clarabel",
-    "panel": "two hundred fits bit by bit, beside those of another state of the code",
-    "papers": "the tables and figures of the papers, each number beside ours",
-    "paths": "time of a regularisation path against the path functions of other solvers",
-    "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
-    "peers": "time to an accuracy against other solvers of the same models",
-    "products": "products with the data that a fit makes",
-    "robust_choice": "whether a cross-validated choice of epsilon and kappa helps on new rows",
-    "tables": "everyday tables of many shapes: fits that take several times scikit-learn's",
-    "unpenalised": "coefficients that no penalty holds, beside Newton steps of 50 digits",
-    "unpenalised_speed": "the same beside statsmodels, lifelines, scikit-survival and glum",
-    "workers": "fits on the workers of a Dask cluster: cost, memory, faults, and beside dask-ml",
-    "scaling": "time and memory as rows and features grow, and their slopes",
-}
+HERE = Path(__file__).parent
+
+
+def summaries():
+    """The first line of each benchmark's docstring by its name."""
+    paths = {path.stem: path for path in HERE.glob("[!_]*.py")}
+    paths["papers"] = HERE / "papers" / "__init__.py"
+    texts = {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
+    return {
+        name: ast.get_docstring(ast.parse(text)).split("\n")[0] for name, text in texts.items()
+    }
+
+
+def add_option(parser, name, given):
+    """Let a parser know an option."""
+    if not isinstance(given, dict):
+        default, *said = given if isinstance(given, tuple) else (given,)
+        kind = {"action": "store_true"} if default is False else {"type": type(default)}
+        given = {"default": default, "help": "".join(said), **kind}
+    parser.add_argument(name, **given)
 
 
 def main():
-    listing = "\n".join(f"  {name:18} {what}" for name, what in NAMES.items())
+    listing = "\n".join(f"  {name:18} {what}" for name, what in summaries().items())
+    layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description=f"Benchmarks:\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "python -m benchmarks", description=f"Benchmarks:\n{listing}", formatter_class=layout
     )
-    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("name", choices=summaries())
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="passed to the benchmark")
-    options = parser.parse_args()
-    importlib.import_module(f"benchmarks.{options.name}").main(options.arguments)
+    given = parser.parse_args()
+    module = importlib.import_module(f"benchmarks.{given.name}")
+    own = argparse.ArgumentParser(
+        f"{parser.prog} {given.name}", description=module.__doc__, formatter_class=layout
+    )
+    for name, option in module.OPTIONS.items():
+        add_option(own, name, option)
+    module.main(own.parse_args(given.arguments))
 
 
 if __name__ == "__main__":

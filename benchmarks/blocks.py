@@ -7,7 +7,6 @@ NumPy and in blocks, once for each pass of the fit. "memory" is the peak of what
 no page of a file, less what was there before X and y.
 """
 
-import argparse
 import tempfile
 import threading
 import time
@@ -33,11 +32,21 @@ def anonymous():
 
 
 class Peak(threading.Thread):
-    """The most that `anonymous` has been, looked at every 20 ms."""
+    """By how much `anonymous` grows in a context at most, looked at every 20 ms."""
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.most, self.over = 0, threading.Event()
+        self.before = self.most = anonymous()
+        self.over = threading.Event()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+        self.grown = self.most - self.before
 
     def run(self):
         while not self.over.wait(0.02):
@@ -81,18 +90,16 @@ def fitted(model, path, y):
     """A line on a fit of the blocks of a file."""
     X = Counted([path])
     model.set_params(alpha=SHARE * largest_alpha(model, X, y))
-    before, peak, start = anonymous(), Peak(), time.perf_counter()
-    peak.start()
-    model.fit(X, y)
+    start = time.perf_counter()
+    with Peak() as peak:
+        model.fit(X, y)
     seconds = time.perf_counter() - start
-    peak.over.set()
     passes, reading = X.passes, seconds_of_reading(X)
-    memory = peak.most - before
     return (
         f"{type(model).__name__}: relative gap {model.certificate_.relative_gap:.1e} after "
         f"{model.n_iter_} iterations, {passes:.1f} passes, {seconds:.1f} s, "
         f"{seconds / (passes * reading):.2f} times reading ({reading:.2f} s a pass), memory "
-        f"{memory / 1e9:.2f} GB, {memory / (8 * len(y)):.0f} vectors of the rows"
+        f"{peak.grown / 1e9:.2f} GB, {peak.grown / (8 * len(y)):.0f} vectors of the rows"
     )
 
 
@@ -103,16 +110,14 @@ def largest_alpha(model, X, y):
     return problem.largest_alpha
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks blocks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--rows", type=int, default=60_000_000)
-    parser.add_argument("--features", type=int, default=50)
-    parser.add_argument("--folder", help="for the file; by default one for temporary files")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--rows": 60_000_000,
+    "--features": 50,
+    "--folder": {"help": "for the file; by default one for temporary files"},
+}
+
+
+def main(options):
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "X.npy"
         y = written(path, options.rows, options.features)

@@ -7,84 +7,53 @@ programme, Clarabel through CVXPY otherwise. The certificate is asked for at ran
 extreme and half-optimal primal and dual points and must stay below that value.
 """
 
-import argparse
 import time
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.helpers.campaigns import solved
+from skpd import losses, penalties
 from skpd.certificates import certify_point
 from skpd.designs import Design
-from skpd.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Gamma,
-    GeneralizedHinge,
-    Hinge,
-    Huber,
-    Logistic,
-    MarginLoss,
-    ModifiedHuber,
-    NegativeBinomial,
-    PiecewiseLinear,
-    Pinball,
-    Poisson,
-    SmoothedHinge,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    Tweedie,
-)
 from skpd.losses.shifted import with_offset
-from skpd.penalties import (
-    L1,
-    Box,
-    ElasticNet,
-    ElasticNetBall,
-    FunctionOfNorm,
-    FusedLasso,
-    GroupL2,
-    L1Ball,
-    L2Norm,
-    LInf,
-    NonNegativeGroupL2,
-    NonNegativeL1,
-    Separable,
-    SparseGroup,
-    SquaredGroupL2,
-    SquaredL2,
-    SquaredL2OnL1Ball,
-    TotalVariation,
-    WeightedL1,
-)
 from skpd.penalties.increasing_functions import PowerOfNorm
 from skpd.problems import linear_problem
 from skpd.solvers import solve
-from tests.oracles.optima import NotSolved
 from tests.oracles.reference import conic_solution, linear_solution
 
 POLYHEDRAL_LOSSES = [
-    Hinge(), GeneralizedHinge(slope=3.0), Absolute(), EpsilonInsensitive(epsilon=0.2),
-    Pinball(quantile=0.3), PiecewiseLinear(knots=(-1.0, 0.2, 1.0), slopes=(-2.0, 0.0, 0.5, 2.0)),
+    losses.Hinge(), losses.GeneralizedHinge(slope=3.0), losses.Absolute(),
+    losses.EpsilonInsensitive(epsilon=0.2), losses.Pinball(quantile=0.3),
+    losses.PiecewiseLinear(knots=(-1.0, 0.2, 1.0), slopes=(-2.0, 0.0, 0.5, 2.0)),
 ]  # fmt: skip
 POLYHEDRAL_PENALTIES = [
-    L1(), NonNegativeL1(), LInf(), L1Ball(radius=0.7), Box(lower=-0.5, upper=0.3),
-    FusedLasso(l1_ratio=0.4),
+    penalties.L1(), penalties.NonNegativeL1(), penalties.LInf(), penalties.L1Ball(radius=0.7),
+    penalties.Box(lower=-0.5, upper=0.3), penalties.FusedLasso(l1_ratio=0.4),
 ]  # fmt: skip
 LOSSES = [
-    *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
-    Huber(delta=0.5), ModifiedHuber(), SquaredEpsilonInsensitive(epsilon=0.5),
-    Poisson(), Gamma(), Tweedie(power=1.5), NegativeBinomial(dispersion=0.7),
+    *POLYHEDRAL_LOSSES, losses.SmoothedHinge(mu=0.5), losses.SquaredHinge(), losses.Logistic(),
+    losses.Squared(), losses.Huber(delta=0.5), losses.ModifiedHuber(),
+    losses.SquaredEpsilonInsensitive(epsilon=0.5), losses.Poisson(), losses.Gamma(),
+    losses.Tweedie(power=1.5), losses.NegativeBinomial(dispersion=0.7),
 ]  # fmt: skip
 PENALTIES = [
-    *POLYHEDRAL_PENALTIES, L2Norm(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
-    SparseGroup(groups=2, l1_ratio=0.4), SquaredL2OnL1Ball(radius=0.7, weight=0.3),
-    ElasticNetBall(radius=0.7, l1_ratio=0.4),
+    *POLYHEDRAL_PENALTIES, penalties.L2Norm(), penalties.SquaredL2(),
+    penalties.ElasticNet(l1_ratio=0.6), penalties.GroupL2(groups=2),
+    penalties.SparseGroup(groups=2, l1_ratio=0.4),
+    penalties.SquaredL2OnL1Ball(radius=0.7, weight=0.3),
+    penalties.ElasticNetBall(radius=0.7, l1_ratio=0.4),
 ]  # fmt: skip
 FUNCTIONS_OF_NORMS = [
-    SquaredGroupL2(groups=2), FunctionOfNorm(L1()),
-    FunctionOfNorm(GroupL2(groups=2), PowerOfNorm(1.5, 0.5)),
+    penalties.SquaredGroupL2(groups=2), penalties.FunctionOfNorm(penalties.L1()),
+    penalties.FunctionOfNorm(penalties.GroupL2(groups=2), PowerOfNorm(1.5, 0.5)),
 ]  # fmt: skip
+
+
+LINEAR_LOSSES = tuple(map(type, POLYHEDRAL_LOSSES))
+LINEAR_PENALTIES = (
+    *map(type, POLYHEDRAL_PENALTIES), penalties.TotalVariation, penalties.WeightedL1,
+)  # fmt: skip
 
 
 def random_problem(rng, loss, penalty, *, mild=False):
@@ -105,7 +74,7 @@ def random_problem(rng, loss, penalty, *, mild=False):
         X[:] = 0.0
     if not mild and rng.random() < 0.3:
         X *= 10.0 ** rng.integers(-8, 9, size=d)
-    if isinstance(loss, MarginLoss):
+    if isinstance(loss, losses.MarginLoss):
         y = np.where(rng.random(n) < rng.choice([0.1, 0.5]), 1.0, -1.0)
         y[:2] = [1.0, -1.0]
     elif loss.has_log_link:
@@ -139,13 +108,17 @@ def random_problem(rng, loss, penalty, *, mild=False):
     return problem, X
 
 
+def pick(rng, options):
+    return options[rng.integers(len(options))]
+
+
 def some_free(rng, d):
     """Weights of which some are 0."""
     return rng.uniform(0.2, 2.0, d) * (rng.random(d) < 0.7)
 
 
 def weighted_l1(rng, d):
-    return WeightedL1(some_free(rng, d))
+    return penalties.WeightedL1(some_free(rng, d))
 
 
 def bounded(rng, d):
@@ -155,11 +128,13 @@ def bounded(rng, d):
     """
     upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.0, 0.3, 5.0], d))
     lower = np.where(rng.random(d) < 0.5, -np.inf, rng.choice([0.0, -0.4], d))
-    return Separable(some_free(rng, d), rng.choice([0.0, 1.0]) * some_free(rng, d), lower, upper)
+    return penalties.Separable(
+        some_free(rng, d), rng.choice([0.0, 1.0]) * some_free(rng, d), lower, upper
+    )
 
 
 def grouped(rng, d):
-    kind = GroupL2 if rng.random() < 0.5 else NonNegativeGroupL2
+    kind = penalties.GroupL2 if rng.random() < 0.5 else penalties.NonNegativeGroupL2
     return kind(groups=2, weights=some_free(rng, d // 2))
 
 
@@ -191,10 +166,8 @@ def solution(problem, X):
         X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
         problem.fit_intercept,
     )  # fmt: skip
-    names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]} | {"WeightedL1"}
-    losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
     loss = getattr(problem.loss, "inner", problem.loss)  # of `Shifted`
-    if type(problem.penalty).__name__ in names and type(loss).__name__ in losses:
+    if isinstance(problem.penalty, LINEAR_PENALTIES) and isinstance(loss, LINEAR_LOSSES):
         return linear_solution(*arguments)
     return conic_solution(*arguments)
 
@@ -215,31 +188,28 @@ def excess(rng, problem, X):
     return (max(duals) - value) / (at_zero or 1.0), min(gaps)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks certificates", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--seed": 0, "--tolerance": (1e-9, "of the independent solver")}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
-    worst, wrong, solved, gaps = -np.inf, 0, 0, []
-    while solved < options.problems:
-        penalties = [*PENALTIES, *FUNCTIONS_OF_NORMS, TotalVariation(), *BY_FEATURE]
-        loss, penalty = LOSSES[rng.integers(len(LOSSES))], penalties[rng.integers(len(penalties))]
+    drawn = [*PENALTIES, *FUNCTIONS_OF_NORMS, penalties.TotalVariation(), *BY_FEATURE]
+    worst, wrong, gaps = -np.inf, 0, []
+
+    def draw(number):
+        loss, penalty = pick(rng, LOSSES), pick(rng, drawn)
         problem, X = random_problem(rng, loss, penalty, mild=True)
-        try:
-            found = excess(rng, problem, X)
-        except NotSolved:
-            continue
-        solved += 1
-        worst = max(worst, found[0])
-        gaps.append(found[1])
-        if found[0] > options.tolerance:
+        return problem, *excess(rng, problem, X)
+
+    for problem, above, gap in solved(options.problems, draw):
+        worst = max(worst, above)
+        gaps.append(gap)
+        if above > options.tolerance:
             wrong += 1
-            print(f"ABOVE by {found[0]:.2e}: {problem}")
-        if solved % 1000 == 0:
+            print(f"ABOVE by {above:.2e}: {problem}")
+        if len(gaps) % 1000 == 0:
             print(
-                f"{solved} problems, {time.perf_counter() - start:.0f} s: {wrong} certificates "
+                f"{len(gaps)} problems, {time.perf_counter() - start:.0f} s: {wrong} certificates "
                 f"above the optimum by more than {options.tolerance:g}, "
                 f"largest excess {worst:.1e}, "
                 f"median of the best relative gap {np.median(gaps):.1e}",

@@ -9,7 +9,6 @@ scikit-learn's own units, and minimised by Clarabel through CVXPY (by HiGHS wher
 linear programme). The certified lower bound must stay below that and come within 1e-6.
 """
 
-import argparse
 import time
 import warnings
 from collections import Counter
@@ -18,40 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import linear_model as lm
 from sklearn import svm
-from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
+from benchmarks.helpers.campaigns import solved, unit_of
+from benchmarks.helpers.stated_objectives import stated
 from skpd import DRSVMClassifier, TraceNormPD, certify
-from skpd.losses import (
-    EpsilonInsensitive,
-    Gamma,
-    Hinge,
-    Huber,
-    Logistic,
-    ModifiedHuber,
-    Pinball,
-    Poisson,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    Tweedie,
-)
-from skpd.penalties import L1, ElasticNet, SquaredL2
-from tests.oracles.optima import NotSolved
-from tests.oracles.reference import (
-    conic_programme,
-    linear_programme,
-    multinomial_programme,
-    trace_norm_programme,
-)
-from tests.oracles.robust_reference import robust_conic_programme, robust_linear_programme
 from tests.oracles.scikit_learn import logistic_regression
 
 FITS = ("fitted", "half", "random")
-LINEAR = {"Hinge", "EpsilonInsensitive", "Pinball"}
-
-
-def penalty_of(l1_ratio):
-    return {0.0: SquaredL2(), 1.0: L1()}.get(l1_ratio) or ElasticNet(l1_ratio=l1_ratio)
 
 
 # Estimators with random parameters; `exact` ones are to be fitted to the end
@@ -61,7 +33,7 @@ def _strength(rng):
     return float(10.0 ** rng.uniform(-2, 0.7))
 
 
-def _lasso(rng, n, exact):
+def _lasso(rng, exact):
     options = {"tol": 1e-12, "max_iter": 100_000} if exact else {"max_iter": 1}
     if rng.random() < 0.5:
         return lm.Lasso(_strength(rng) / 5, **options)
@@ -70,14 +42,13 @@ def _lasso(rng, n, exact):
     )
 
 
-def _ridge(rng, n, exact):
+def _ridge(rng, exact, kind=lm.Ridge):
     options = {"solver": "cholesky"} if exact else {"solver": "sag", "max_iter": 1}
-    return lm.Ridge(_strength(rng) * 5, **options)
+    return kind(_strength(rng) * 5, **options)
 
 
-def _ridge_classifier(rng, n, exact):
-    options = {"solver": "cholesky"} if exact else {"solver": "sag", "max_iter": 1}
-    return lm.RidgeClassifier(_strength(rng) * 5, **options)
+def _ridge_classifier(rng, exact):
+    return _ridge(rng, exact, lm.RidgeClassifier)
 
 
 def _liblinear_options(rng, exact):
@@ -86,25 +57,25 @@ def _liblinear_options(rng, exact):
     return {"C": 0.3 / _strength(rng), "intercept_scaling": scaling, "random_state": 0, **limits}
 
 
-def _linear_svc(rng, n, exact):
+def _linear_svc(rng, exact):
     pairs = [("hinge", "l2", True), ("squared_hinge", "l2", True), ("squared_hinge", "l2", False),
              ("squared_hinge", "l1", False)]  # fmt: skip
     loss, penalty, dual = pairs[rng.integers(4)]
     return svm.LinearSVC(loss=loss, penalty=penalty, dual=dual, **_liblinear_options(rng, exact))
 
 
-def _linear_svr(rng, n, exact):
+def _linear_svr(rng, exact):
     loss = ("epsilon_insensitive", "squared_epsilon_insensitive")[rng.integers(2)]
     epsilon = float(rng.choice([0.0, 0.2]))
     return svm.LinearSVR(loss=loss, epsilon=epsilon, dual=True, **_liblinear_options(rng, exact))
 
 
-def _liblinear_logistic(rng, n, exact):
+def _liblinear_logistic(rng, exact):
     ratio = float(rng.integers(2))
     return logistic_regression(ratio, solver="liblinear", **_liblinear_options(rng, exact))
 
 
-def _logistic(rng, n, exact):
+def _logistic(rng, exact):
     limits = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 2}
     options = {"C": 0.3 / _strength(rng), **limits}
     ratio = float(rng.choice([0.0, 0.5, 1.0]))
@@ -122,22 +93,22 @@ def _sgd_options(rng, exact):
     }  # fmt: skip
 
 
-def _sgd_classifier(rng, n, exact):
-    losses = ["hinge", "log_loss", "modified_huber", "squared_hinge", "squared_error", "huber",
-              "epsilon_insensitive", "squared_epsilon_insensitive"]  # fmt: skip
-    return lm.SGDClassifier(str(rng.choice(losses)), **_sgd_options(rng, exact))
+def _sgd_classifier(rng, exact):
+    names = ["hinge", "log_loss", "modified_huber", "squared_hinge", "squared_error", "huber",
+             "epsilon_insensitive", "squared_epsilon_insensitive"]  # fmt: skip
+    return lm.SGDClassifier(str(rng.choice(names)), **_sgd_options(rng, exact))
 
 
-def _sgd_regressor(rng, n, exact):
-    losses = ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
-    return lm.SGDRegressor(str(rng.choice(losses)), **_sgd_options(rng, exact))
+def _sgd_regressor(rng, exact):
+    names = ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
+    return lm.SGDRegressor(str(rng.choice(names)), **_sgd_options(rng, exact))
 
 
-def _quantile(rng, n, exact):
+def _quantile(rng, exact):
     return lm.QuantileRegressor(quantile=float(rng.choice([0.2, 0.5])), alpha=_strength(rng) / 5)
 
 
-def _deviance(rng, n, exact):
+def _deviance(rng, exact):
     options = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 1}
     options["alpha"] = _strength(rng) / 5
     kind = rng.integers(3)
@@ -149,12 +120,12 @@ def _deviance(rng, n, exact):
     return regressor(solver="newton-cholesky", **options)
 
 
-def _trace_norm(rng, n, exact):
+def _trace_norm(rng, exact):
     options = {"tol": 1e-9, "max_iter": 3000} if exact else {"tol": 0.0, "max_iter": 2}
     return TraceNormPD(_strength(rng) / 5, radius=2.0 * _strength(rng), random_state=0, **options)
 
 
-def _robust(rng, n, exact):
+def _robust(rng, exact):
     options = {"tol": 1e-9} if exact else {"solver": "isg", "tol": 0.0, "max_iter": 2}
     return DRSVMClassifier(
         _strength(rng) / 5, kappa=float(rng.choice([0.3, 1.0, np.inf])), random_state=0,
@@ -163,14 +134,8 @@ def _robust(rng, n, exact):
 
 
 REGRESSORS = [
-    _lasso,
-    _ridge,
-    _linear_svr,
-    _sgd_regressor,
-    _quantile,
-    _trace_norm,
-    _deviance,
-]
+    _lasso, _ridge, _linear_svr, _sgd_regressor, _quantile, _trace_norm, _deviance,
+]  # fmt: skip
 CLASSIFIERS = [
     _linear_svc, _liblinear_logistic, _logistic, _ridge_classifier, _sgd_classifier, _robust,
 ]  # fmt: skip
@@ -207,7 +172,7 @@ def random_model(rng, build, fit):
     X = X.astype(np.float32) if rng.random() < 0.2 else X
     layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
     X = layouts[rng.integers(4)](X)
-    estimator = build(rng, n, fit == "fitted")
+    estimator = build(rng, fit == "fitted")
     if sp.issparse(X) and build in (_ridge, _ridge_classifier) and fit == "fitted":
         estimator.set_params(solver="sparse_cg", tol=1e-14)
     if hasattr(estimator, "class_weight"):
@@ -230,116 +195,6 @@ def random_model(rng, build, fit):
     return estimator, X, y, weights
 
 
-# scikit-learn's objectives, each as sum_i rows_i loss_i + strength * penalty
-
-
-def stated(estimator, X, y, sample_weight):
-    """(programme, arguments, rows) of every output, for the programmes of `reference`."""
-    n = X.shape[0]
-    X = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float)
-    s = np.ones(n) if sample_weight is None else sample_weight
-    free = estimator.fit_intercept
-    kind = type(estimator).__name__
-    if kind in ("Lasso", "ElasticNet"):
-        return [_linear(X, y, s / s.sum(), Squared(), estimator.l1_ratio, estimator.alpha, free)]
-    if kind == "Ridge":
-        return [_linear(X, y, 2 * s, Squared(), 0.0, 2 * estimator.alpha, free)]
-    if kind == "QuantileRegressor":
-        loss = Pinball(quantile=estimator.quantile)
-        return [_linear(X, y, s / s.sum(), loss, 1.0, estimator.alpha, free)]
-    if kind in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
-        loss = {"PoissonRegressor": Poisson(), "GammaRegressor": Gamma()}.get(kind)
-        loss = loss or Tweedie(power=estimator.power)
-        return [_linear(X, y, s / s.sum(), loss, 0.0, estimator.alpha, free)]
-    if (getattr(estimator, "intercept_scaling", None) and kind != "LogisticRegression") or (
-        getattr(estimator, "solver", None) == "liblinear"
-    ):
-        if free:
-            X = np.hstack([X, np.full((n, 1), estimator.intercept_scaling)])
-        free = False
-    if kind == "LinearSVR":
-        make = {"epsilon_insensitive": EpsilonInsensitive}.get(
-            estimator.loss, SquaredEpsilonInsensitive
-        )
-        rows = estimator.C * s
-        return [_linear(X, y, rows, make(epsilon=estimator.epsilon), 0.0, 1.0, free)]
-    losses = {
-        "hinge": Hinge(), "squared_hinge": SquaredHinge(), "log_loss": Logistic(),
-        "modified_huber": ModifiedHuber(), "squared_error": Squared(), "huber": Huber(delta=0.3),
-        "epsilon_insensitive": EpsilonInsensitive(epsilon=0.3),
-        "squared_epsilon_insensitive": SquaredEpsilonInsensitive(epsilon=0.3),
-    }  # fmt: skip
-    if kind == "SGDRegressor":
-        ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}[estimator.penalty]
-        return [_linear(X, y, s / n, losses[estimator.loss], ratio, estimator.alpha, free)]
-    if kind == "TraceNormPD":
-        arguments = (X, y, s / s.sum(), estimator.alpha, estimator.radius, free)
-        return [(trace_norm_programme, arguments, s / s.sum())]
-    classes = np.unique(y)
-    if kind == "DRSVMClassifier":
-        of_class = compute_class_weight(
-            estimator.class_weight, classes=classes, y=y, sample_weight=s
-        )
-        rows = s * of_class[np.searchsorted(classes, y)]
-        rows = rows / rows.sum()
-        names = "epsilon", "kappa", "norm", "alpha"
-        values = [getattr(estimator, name) for name in names]
-        return [
-            (_robust_programme, (X, np.where(y == c, 1.0, -1.0), rows, *values, free), rows)
-            for c in (classes if len(classes) > 2 else classes[1:])
-        ]
-    if kind == "RidgeClassifier":
-        rows = 2 * s * compute_sample_weight(estimator.class_weight, y)
-        strength = 2 * estimator.alpha
-        return [
-            _linear(X, np.where(y == c, 1.0, -1.0), rows, Squared(), 0.0, strength, free)
-            for c in (classes if len(classes) > 2 else classes[1:])
-        ]
-    class_weight = compute_class_weight(
-        estimator.class_weight, classes=classes, y=y,
-        sample_weight=None if kind == "SGDClassifier" else s,
-    )  # fmt: skip
-    labels = np.searchsorted(classes, y)
-    if kind == "LogisticRegression":
-        rows, ratio = estimator.C * s * class_weight[labels], estimator.l1_ratio or 0.0
-        if len(classes) > 2:
-            arguments = (X, labels, rows, ratio, 1.0 - ratio, free)
-            return [(multinomial_programme, arguments, rows)]
-        return [_linear(X, 2.0 * labels - 1, rows, Logistic(), ratio, 1.0, free)]
-    if kind == "LinearSVC":
-        unit, ratio, strength = estimator.C, float(estimator.penalty == "l1"), 1.0
-    else:
-        unit, strength = 1.0 / n, estimator.alpha
-        ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}[estimator.penalty]
-    found = []
-    for k, c in enumerate(classes if len(classes) > 2 else classes[1:]):
-        if len(classes) == 2:
-            rows = unit * s * class_weight[labels]
-        else:  # the rest has weight 1
-            rows = unit * s * np.where(y == c, class_weight[k], 1.0)
-        target = np.where(y == c, 1.0, -1.0)
-        found.append(_linear(X, target, rows, losses[estimator.loss], ratio, strength, free))
-    return found
-
-
-def _robust_programme(X, y, rows, epsilon, kappa, norm, ridge, free):
-    options = {"epsilon": epsilon, "kappa": kappa, "norm": norm, "fit_intercept": free}
-    if norm == 2 or ridge > 0.0:
-        try:
-            return robust_conic_programme(X, y, rows, ridge=ridge, **options)[0]
-        except Exception as error:  # of the solver, which CVXPY raises in many kinds
-            raise NotSolved from error
-    kept = rows > 0.0
-    return robust_linear_programme(X[kept], y[kept], rows[kept], **options)[0]
-
-
-def _linear(X, y, rows, loss, ratio, strength, free):
-    penalty = penalty_of(float(ratio))
-    linear = type(loss).__name__ in LINEAR and isinstance(penalty, L1)
-    arguments = (X, np.asarray(y, dtype=float), rows, loss, penalty, strength, free)
-    return linear_programme if linear else conic_programme, arguments, rows
-
-
 def excesses(estimator, X, y, sample_weight, optimum=None, **options):
     """(above, short, gap) of every certificate.
 
@@ -350,21 +205,14 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
         warnings.simplefilter("ignore")
         certificates = certify(estimator, X, y, sample_weight, **options)
     found = []
-    statements = stated(estimator, X, y, sample_weight)
     for certificate, (programme, arguments, rows) in zip(
-        certificates.each, statements, strict=True
+        certificates.each, stated(estimator, X, y, sample_weight), strict=True
     ):
-        value = (optimum or _optimum)(programme, arguments)
-        value /= rows.sum()  # from scikit-learn's units
+        value = (optimum or _optimum)(programme, arguments) / rows.sum()  # not in their units
         known = 0.0 < certificate.relative_gap < np.inf
-        unit = max(1.0, abs(value))
-        if known:
-            unit = certificate.dual + certificate.gap / certificate.relative_gap
-        found.append((
-            (certificate.dual - value) / unit,
-            (value - certificate.dual) / unit,
-            certificate.relative_gap,
-        ))  # fmt: skip
+        unit = unit_of(certificate) if known else max(1.0, abs(value))
+        above = (certificate.dual - value) / unit
+        found.append((above, -above, certificate.relative_gap))
     return found
 
 
@@ -374,27 +222,27 @@ def _optimum(programme, arguments):
         return programme(*arguments)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks certify", description=__doc__)
-    parser.add_argument("--models", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
-    parser.add_argument("--rigorous", action="store_true")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--models": 10_000,
+    "--seed": 0,
+    "--tolerance": (1e-9, "of the independent solver"),
+    "--rigorous": False,
+}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
-    done, wrong, short, skipped = 0, 0, 0, 0
+    done, wrong, short, drawn = 0, 0, 0, 0
     worst, furthest, gaps, kinds = -np.inf, 0.0, {fit: [] for fit in FITS}, Counter()
-    while done < options.models:
+
+    def draw(number):
+        nonlocal drawn
+        drawn += 1
         build, fit = BUILDERS[rng.integers(len(BUILDERS))], FITS[rng.integers(len(FITS))]
         model = random_model(rng, build, fit)
-        try:
-            found = [] if model is None else excesses(*model, rigorous=options.rigorous)
-        except NotSolved:
-            found = []
-        if not found:
-            skipped += 1
-            continue
-        done += 1
+        return model and (fit, model, excesses(*model, rigorous=options.rigorous))
+
+    for done, (fit, model, found) in enumerate(solved(options.models, draw), start=1):
         kinds[type(model[0]).__name__] += 1
         for above, below, gap in found:
             worst, furthest = max(worst, above), max(furthest, below)
@@ -410,7 +258,7 @@ def main(arguments=()):
                 f"{done} models, {time.perf_counter() - start:.0f} s: {wrong} lower bounds above "
                 f"the optimum by more than {options.tolerance:g} (largest excess {worst:.1e}), "
                 f"{short} below it by more than 1e-6 (furthest {furthest:.1e}); median relative "
-                f"gap: {medians}; {skipped} models left out, which the independent solver or "
+                f"gap: {medians}; {drawn - done} models left out, which the independent solver or "
                 "scikit-learn gave up",
                 flush=True,
             )

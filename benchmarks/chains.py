@@ -11,7 +11,6 @@ campaign
     from the optimum, and how far a lower bound is above it, relative to the model 0.
 """
 
-import argparse
 import itertools
 import tempfile
 import time
@@ -21,10 +20,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.helpers.campaigns import solved, unit_of
 from skpd import ChainCRF, ChainM3N
 from skpd.designs import Design
 from skpd.designs.chains import ChainsDesign
 from skpd.losses.chains import ChainLogLoss
+from tests.oracles.optima import optimal_value
 
 PARTS = ("task", "campaign")
 
@@ -86,7 +87,6 @@ def task(alpha=1e-3):
     ours.fit(X, y)
     seconds = time.perf_counter() - start
     found = ours.certificate_
-    unit = found.dual + found.gap / found.relative_gap
     print(f"ChainCRF: {seconds:.2f} s, {ours.n_iter_} iterations, {found}")
     design = ChainsDesign(Design(np.vstack(X)), n_labels)
     loss = ChainLogLoss(np.concatenate(y), lengths, n_labels)
@@ -96,7 +96,7 @@ def task(alpha=1e-3):
             value = loss.value(design.matvec(coef))[0] + 0.5 * alpha * float(coef @ coef)
             print(
                 f"CRFsuite, epsilon and delta {tolerance:.0e}: {peer:.2f} s, objective "
-                f"{value:.9f}, {(value - found.dual) / unit:.1e} above our bound, "
+                f"{value:.9f}, {(value - found.dual) / unit_of(found):.1e} above our bound, "
                 f"{peer / seconds:.2f} times"
             )
     except ImportError:
@@ -150,8 +150,7 @@ def optimum(X, y, n_labels, alpha, penalty, is_soft):
     else:
         size = np.sqrt(n_labels) * (cp.sum(cp.norm(W, 2, axis=1)) + cp.sum(cp.norm(T, 2, axis=1)))
     objective = cp.Minimize(sum(losses) / len(X) + alpha * size)
-    settings = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-    return cp.Problem(objective).solve(solver=cp.CLARABEL, **settings)
+    return optimal_value(cp.Problem(objective))
 
 
 def campaign(n_problems, seed):
@@ -159,37 +158,35 @@ def campaign(n_problems, seed):
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", UserWarning)
     furthest, excess, n_solved, unsolved = 0.0, -np.inf, 0, []
-    for k in range(n_problems):
+
+    def draw(k):
         X, y, n_labels, alpha = random_problem(rng)
-        kind = (ChainCRF, ChainM3N)[k % 2]
-        penalty = str(rng.choice(["l2", "l1", "group"]))
+        kind, penalty = (ChainCRF, ChainM3N)[k % 2], str(rng.choice(["l2", "l1", "group"]))
         value = optimum(X, y, n_labels, alpha, penalty, kind is ChainCRF)
+        return X, y, kind(alpha, penalty=penalty, tol=1e-9), value
+
+    for X, y, model, value in solved(n_problems, draw):
         for max_iter in (2, 10, 3000):
-            model = kind(alpha, penalty=penalty, tol=1e-9, max_iter=max_iter).fit(X, y)
-            found = model.certificate_
-            known = found.relative_gap > 0.0
-            unit = found.dual + found.gap / found.relative_gap if known else 1.0
-            excess = max(excess, (found.dual - value) / unit)
+            found = model.set_params(max_iter=max_iter).fit(X, y).certificate_
+            excess = max(excess, (found.dual - value) / unit_of(found))
         n_solved += model.converged_
         if not model.converged_:
-            unsolved.append(f"{kind.__name__} {penalty} {model.relative_gap_:.0e}")
-        furthest = max(furthest, (found.primal - value) / unit)
+            unsolved.append(f"{model} {model.relative_gap_:.0e}")
+        furthest = max(furthest, (found.primal - value) / unit_of(found))
     print(
         f"{n_problems} problems: {n_solved} reach 1e-9, objective at most {furthest:.1e} above "
         f"the independent optimum, bounds at most {excess:.1e} above it; others: {unsolved}"
     )
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks chains",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--problems", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--parts": {"nargs": "+", "choices": PARTS, "default": PARTS},
+    "--problems": 200,
+    "--seed": 0,
+}
+
+
+def main(options):
     if "task" in options.parts:
         task()
     if "campaign" in options.parts:

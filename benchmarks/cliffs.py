@@ -7,9 +7,7 @@ Most kinds have more features than rows, where small alphas are difficult. The e
 a fit falls off.
 """
 
-import argparse
-import signal
-import sys
+import contextlib
 import time
 import warnings
 from typing import NamedTuple
@@ -20,12 +18,12 @@ from sklearn.base import clone
 
 import skpd
 from benchmarks.helpers.cliff_data import KINDS, targets
+from benchmarks.helpers.limits import GivenUp, limited
 
 SHARES = (0.5, 0.1, 0.02, 0.004, 8e-4, 2e-4)
 TIMES = 20.0  # a fit falls off above this multiple of the median of its row ...
 AT_LEAST = 1.0  # ... if it takes this many seconds as well
 SHORT = 0.02  # seconds; a median below counts as this
-LIMIT = 10.0  # seconds for a fit
 QUANTILES = [0.1, 0.5, 0.9]
 DENSE = {"boosting"}  # models that take no sparse features
 
@@ -93,26 +91,11 @@ class Fit(NamedTuple):
     solver: str
 
 
-class Over(BaseException):
-    """The limit of a fit is over."""
-
-
 def fit(model, X, y, limit):
     """The seconds of a fit, whether it converged, and the name of its solver."""
-
-    def stop(*_):
-        raise Over
-
-    before = signal.signal(signal.SIGPROF, stop)
     start, converged = time.process_time(), False
-    try:
-        signal.setitimer(signal.ITIMER_PROF, limit)
+    with contextlib.suppress(GivenUp), limited(limit):
         converged = bool(np.all(model.fit(X, y).converged_))
-    except Over:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
     return time.process_time() - start, converged, str(getattr(model, "solver_", "-"))
 
 
@@ -147,13 +130,15 @@ def fallen(fits, limit):
     return median, [each for each in fits if not each.converged or each.seconds > most]
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks cliffs", description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--kinds", choices=KINDS, nargs="+", default=list(KINDS))
-    parser.add_argument("--models", nargs="+", help="names of models; all by default")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a fit")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--seeds": {"type": int, "nargs": "+", "default": [0]},
+    "--kinds": {"choices": KINDS, "nargs": "+", "default": list(KINDS)},
+    "--models": {"nargs": "+", "help": "names of models; all by default"},
+    "--limit": (10.0, "seconds for a fit"),
+}
+
+
+def main(options):
     warnings.simplefilter("ignore")
     n_fits = n_fallen = 0
     for seed in options.seeds:
@@ -175,4 +160,4 @@ def main(arguments=None):
                             flush=True,
                         )
     print(f"{n_fallen} of {n_fits} fits fall off")
-    sys.exit(n_fallen > 0)
+    raise SystemExit(n_fallen > 0)

@@ -7,22 +7,14 @@ independent solver is such a model, unless skpd's is the better one. A coefficie
 to be 0 must be 0 in that solution, up to what its solver leaves.
 """
 
-import argparse
 import time
 from collections import Counter
 
 import numpy as np
 
-from benchmarks.certificates import (
-    BY_FEATURE,
-    LOSSES,
-    PENALTIES,
-    random_points,
-    random_problem,
-    solution,
-)
+from benchmarks import certificates as random
+from benchmarks.helpers.campaigns import solved
 from skpd.certificates import certify_point, primal_objective
-from tests.oracles.optima import NotSolved
 
 ZERO = 1e-5  # of the largest coefficient, or of 1: what Clarabel leaves of a 0
 ROUNDING = 1e-12  # of a coefficient
@@ -44,26 +36,23 @@ def outside(certificate, coef, objective):
     return "inside"
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks coefficients", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--seed": 0}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
-    found, solved, widths, n_zeros, n_coefficients = Counter(), 0, [], 0, 0
-    while solved < options.problems:
-        loss = LOSSES[rng.integers(len(LOSSES))]
-        penalties = [*PENALTIES, *BY_FEATURE]
-        penalty = penalties[rng.integers(len(penalties))]
-        problem, X = random_problem(rng, loss, penalty, mild=True)
-        try:
-            _, coef, intercept = solution(problem, X)
-        except NotSolved:
-            continue
-        solved += 1
+    found, widths, n_zeros, n_coefficients = Counter(), [], 0, 0
+
+    def draw(number):
+        loss = random.pick(rng, random.LOSSES)
+        penalty = random.pick(rng, [*random.PENALTIES, *random.BY_FEATURE])
+        problem, X = random.random_problem(rng, loss, penalty, mild=True)
+        return problem, *random.solution(problem, X)
+
+    for count, (problem, _, coef, intercept) in enumerate(solved(options.problems, draw), 1):
         coef = problem.penalty.feasible(np.asarray(coef))
         objective = primal_objective(problem, coef, intercept)
-        for point in random_points(rng, problem):
+        for point in random.random_points(rng, problem):
             certificate, _ = certify_point(problem, *point)
             answer = outside(certificate, coef, objective)
             found[answer] += 1
@@ -74,9 +63,9 @@ def main(arguments=()):
             widths.append(np.median(np.ptp(certificate.coefficient_bounds, axis=1)))
         n_zeros += int(certificate.proven_zero.sum())
         n_coefficients += len(coef)
-        if solved % 500 == 0:
+        if count % 500 == 0:
             print(
-                f"{solved} problems, {time.perf_counter() - start:.0f} s: {dict(found)}; median "
+                f"{count} problems, {time.perf_counter() - start:.0f} s: {dict(found)}; median "
                 f"width {np.median(widths):.1e}, {n_zeros} of {n_coefficients} proven to be 0",
                 flush=True,
             )

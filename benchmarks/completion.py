@@ -1,33 +1,29 @@
-"""Matrix completion: certified beside Clarabel, beside plain soft-impute, and in little memory.
+"""Matrix completion and trace norms: certified beside Clarabel, SCS and FISTA, in little memory.
 
     python -m benchmarks completion --problems 100    random small problems, beside Clarabel
-    python -m benchmarks completion --race            943 x 1,682 with 100,000 ratings
     python -m benchmarks completion --large           10,000 x 10,000 with 5,000,000 ratings
     python -m benchmarks completion --outputs         the trace norm of 800 x 600 coefficients
 
-Plain soft-impute (Mazumder, Hastie and Tibshirani, 2010) is written from its definition, with
-PROPACK's partial decompositions as in that paper and with those of the package, and stops at the
-first iterate within 1e-6 of the optimum; the time to see that is not counted.
+FISTA is written from its definition, with PROPACK's partial decompositions and with those of the
+package, and stops at a gap of 1e-6; the time to see that is not counted.
 """
 
-import argparse
-import resource
 import tempfile
 import time
 import warnings
-from multiprocessing import Process
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy.sparse.linalg import svds
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.helpers.corner import gigabytes
+from benchmarks.helpers.worker import in_own_process
 from skpd import MatrixCompletionPD, TraceNormPD
-from skpd.designs import EntriesDesign
-from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum
+from skpd.solvers.low_rank.factors import Factors, SingularThreshold
+from tests.oracles.optima import NotSolved, optimal_value
 
 TOL = 1e-8
 ALLOWED = 1e-10  # of lower bounds above the optimum, relative to the best constant's objective
@@ -114,40 +110,29 @@ def optimum(parameters, alpha, pairs, y, weights):
             "huber": lambda r: 0.5 * cp.huber(r, 1.35),
         }
         value = c @ of[loss](z - y)
-    problem = cp.Problem(cp.Minimize(value + alpha * cp.normNuc(M)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        problem.solve(
-            solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12, max_iter=200
-        )
-    if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise ValueError(problem.status)
-    return problem.value, problem.status == "optimal"
+    return optimal_value(cp.Problem(cp.Minimize(value + alpha * cp.normNuc(M))))
 
 
 def beside_clarabel(n_problems, first):
     false, far, unsolved, uncertified = [], [], 0, 0
     begin = time.perf_counter()
+    warnings.simplefilter("ignore", UserWarning)
     for seed in range(first, first + n_problems):
         parameters, share, pairs, y, weights = drawn(seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            null = MatrixCompletionPD(1e6, **parameters, max_iter=1).fit(pairs, y, weights)
-            unit = max(null.certificate_.primal, of_a_constant(parameters["loss"], y, weights))
-            alpha = share * max(unit, 1e-3)
-            model = MatrixCompletionPD(alpha, **parameters, tol=TOL, max_iter=3_000)
-            found = model.fit(pairs, y, weights).certificate_
+        null = MatrixCompletionPD(1e6, **parameters, max_iter=1).fit(pairs, y, weights)
+        unit = max(null.certificate_.primal, of_a_constant(parameters["loss"], y, weights))
+        alpha = share * max(unit, 1e-3)
+        model = MatrixCompletionPD(alpha, **parameters, tol=TOL, max_iter=3_000)
+        found = model.fit(pairs, y, weights).certificate_
+        uncertified += not model.converged_
         try:
-            value, exact = optimum(parameters, alpha, pairs, y, weights)
-        except Exception as error:
-            print(f"{seed}: Clarabel fails: {error}")
+            value = optimum(parameters, alpha, pairs, y, weights)
+        except NotSolved:
             unsolved += 1
             continue
-        if (found.dual - value) / unit > (ALLOWED if exact else CLOSE):
-            false.append((seed, parameters, (found.dual - value) / unit))
-        if exact and (found.primal - value) / unit > CLOSE:
-            far.append((seed, parameters, (found.primal - value) / unit))
-        uncertified += not model.converged_
+        above, away = (found.dual - value) / unit, (found.primal - value) / unit
+        false += [(seed, parameters, above)] if above > ALLOWED else []
+        far += [(seed, parameters, away)] if away > CLOSE else []
     seconds = time.perf_counter() - begin
     for what, cases in (("FALSE BOUND", false), ("FAR", far)):
         for case in cases:
@@ -159,7 +144,57 @@ def beside_clarabel(n_problems, first):
     return bool(false or far)
 
 
-# Beside plain soft-impute
+def fitted(model, X, y):
+    """The seconds of a fit, and what is said of it."""
+    begin = time.process_time()
+    model.fit(X, y)
+    seconds = time.process_time() - begin
+    return seconds, (
+        f"skpd {seconds:.2f} s, {model.n_iter_} iterations, rank {model.rank_}, relative gap "
+        f"{model.certificate_.relative_gap:.1e}"
+    )
+
+
+def beside(name, peer, n_iter, seconds):
+    """What is said of a peer."""
+    return f"; {name} {peer:.2f} s, {n_iter} iterations: {peer / seconds:.1f} x"
+
+
+# In little memory
+
+
+def large(tol):
+    """The fit has a process of its own: making the ratings takes more memory than fitting them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for work in (make_large, fit_large):
+            in_own_process(work, Path(folder) / "ratings.npz", tol)
+
+
+def make_large(file, tol):
+    pairs, y = ratings(10_000, 10_000, 5_000_000, 20)
+    y = y - np.mean(y)
+    matrix = sp.csr_array((y / len(y), pairs.T), shape=(10_000, 10_000))
+    largest = svds(matrix, k=1, return_singular_vectors=False)[0]
+    np.savez(file, pairs=pairs, y=y, largest=largest)
+
+
+def fit_large(file, tol):
+    loaded = np.load(file)
+    pairs, y = loaded["pairs"], loaded["y"]
+    before = gigabytes()
+    model = MatrixCompletionPD(float(loaded["largest"]) / 3, biases=False, tol=tol)
+    begin = time.perf_counter()
+    _, line = fitted(model, pairs, y)
+    peak, given = gigabytes(), (pairs.nbytes + y.nbytes) / 1e9
+    print(
+        f"{line}; {time.perf_counter() - begin:.0f} s in all, peak memory {peak:.2f} GB "
+        f"({before:.2f} GB before the fit), {peak / given:.1f} times the {given:.2f} GB of the "
+        "ratings",
+        flush=True,
+    )
+
+
+# The trace norm of many outputs
 
 
 class LanczosThreshold:
@@ -172,9 +207,6 @@ class LanczosThreshold:
         self.rank, self.random_state = 4, np.random.RandomState(0)
 
     def __call__(self, M, threshold):
-        if isinstance(M, Sum):
-            left, right = M, M.T
-            M = LinearOperator(M.shape, left.__matmul__, right.__matmul__, dtype=float)
         while True:
             found = svds(M, k=self.rank, solver="propack", random_state=self.random_state)
             U, sigma, right = found[0][:, ::-1], found[1][::-1], found[2][::-1]
@@ -193,97 +225,6 @@ THRESHOLDS = {
 }
 
 
-def soft_impute(threshold, design, y, alpha, best, unit, most=2000):
-    """Plain soft-impute; seconds and iterations to within 1e-6 of the best objective."""
-    n = len(y)
-    M = Factors(np.zeros((design.n_left, 0)), np.zeros((design.n_right, 0)))
-    seconds, entries = 0.0, np.zeros(n)
-    for k in range(1, most + 1):
-        begin = time.process_time()
-        M = threshold(Sum(M, 1.0, design.sparse(y - entries)), n * alpha)
-        entries = design.entries(*M)
-        seconds += time.process_time() - begin
-        objective = 0.5 * np.mean((entries - y) ** 2) + 0.5 * alpha * np.sum(M.coef**2)
-        if objective - best <= ACCURACY * unit:
-            return seconds, k
-    return np.inf, most
-
-
-def race():
-    pairs, y = ratings(943, 1682, 100_000, 10)
-    for loss, share in (("squared", 3), ("squared", 10), ("absolute", 3)):
-        centred = y - (np.mean(y) if loss == "squared" else np.median(y))
-        largest = _largest_alpha(pairs, centred, loss)
-        model = MatrixCompletionPD(largest / share, loss=loss, biases=False, tol=ACCURACY)
-        begin = time.process_time()
-        model.fit(pairs, centred)
-        seconds = time.process_time() - begin
-        line = (
-            f"{loss}, max/{share}: skpd {seconds:.2f} s, {model.n_iter_} iterations, rank "
-            f"{model.rank_}, relative gap {model.certificate_.relative_gap:.1e}"
-        )
-        if loss == "squared":
-            best = MatrixCompletionPD(largest / share, biases=False, tol=1e-8)
-            best = best.fit(pairs, centred).certificate_.primal
-            design = EntriesDesign(*pairs.T, 943, 1682)
-            unit = 0.5 * np.mean(centred**2)
-            for name, make in THRESHOLDS.items():
-                plain, n_iter = soft_impute(make(), design, centred, largest / share, best, unit)
-                line += f"; soft-impute {name} {plain:.2f} s, {n_iter} iterations: "
-                line += f"{plain / seconds:.1f} x"
-        print(line, flush=True)
-
-
-def _largest_alpha(pairs, y, loss):
-    slopes = y if loss == "squared" else np.sign(y)
-    shape = pairs.max(axis=0) + 1
-    design = EntriesDesign(*pairs.T, *shape)
-    return np.linalg.norm(design.sparse(slopes / len(y)).toarray(), 2)
-
-
-# In little memory
-
-
-def large(tol):
-    """The fit has a process of its own: making the ratings takes more memory than fitting them."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ratings.npz"
-        for work in (make_large, fit_large):
-            process = Process(target=work, args=(file, tol))
-            process.start()
-            process.join()
-
-
-def make_large(file, tol):
-    pairs, y = ratings(10_000, 10_000, 5_000_000, 20)
-    y = y - np.mean(y)
-    matrix = sp.csr_array((y / len(y), pairs.T), shape=(10_000, 10_000))
-    largest = svds(matrix, k=1, return_singular_vectors=False)[0]
-    np.savez(file, pairs=pairs, y=y, largest=largest)
-
-
-def fit_large(file, tol):
-    loaded = np.load(file)
-    pairs, y = loaded["pairs"], loaded["y"]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    model = MatrixCompletionPD(float(loaded["largest"]) / 3, biases=False, tol=tol)
-    begin = time.perf_counter(), time.process_time()
-    model.fit(pairs, y)
-    seconds = time.perf_counter() - begin[0], time.process_time() - begin[1]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    given = pairs.nbytes + y.nbytes
-    print(
-        f"{seconds[0]:.0f} s ({seconds[1]:.0f} s of processors), {model.n_iter_} iterations, rank "
-        f"{model.rank_}, relative gap {model.certificate_.relative_gap:.1e}; peak memory "
-        f"{peak / 1e9:.2f} GB ({before / 1e9:.2f} GB before the fit), {peak / given:.1f} times "
-        f"the {given / 1e9:.2f} GB of the ratings",
-        flush=True,
-    )
-
-
-# The trace norm of many outputs
-
-
 def outputs():
     """Section 5.1 of Lei et al. (2019), with the trace norm as a penalty and with noise."""
     rng = np.random.default_rng(0)
@@ -294,17 +235,10 @@ def outputs():
         Y += rng.normal(size=Y.shape)
         alpha = np.linalg.norm(X.T @ Y / n, 2) / 30
         model = TraceNormPD(alpha, radius=None, fit_intercept=False, tol=ACCURACY)
-        begin = time.process_time()
-        model.fit(X, Y)
-        seconds = time.process_time() - begin
-        line = (
-            f"rank {rank}: skpd {seconds:.1f} s, {model.n_iter_} iterations, rank {model.rank_}, "
-            f"relative gap {model.certificate_.relative_gap:.1e}"
-        )
+        seconds, line = fitted(model, X, Y)
         for name, make in THRESHOLDS.items():
-            peer, n_iter = fista(make(), X, Y, alpha)
-            line += f"; FISTA {name} {peer:.1f} s, {n_iter} iterations: {peer / seconds:.1f} x"
-        print(line, flush=True)
+            line += beside(f"FISTA {name}", *fista(make(), X, Y, alpha), seconds)
+        print(f"rank {rank}: {line}", flush=True)
 
 
 def fista(threshold, X, Y, alpha, most=2000):
@@ -347,9 +281,7 @@ def digits():
     for share in (10, 100):
         alpha = np.linalg.norm(X.T @ Y / n, 2) / share
         model = TraceNormPD(alpha, radius=None, fit_intercept=False, tol=ACCURACY)
-        begin = time.process_time()
-        model.fit(X, Y)
-        seconds = time.process_time() - begin
+        seconds, line = fitted(model, X, Y)
         best = model.set_params(tol=1e-9).fit(X, Y).certificate_.primal
         for accuracy in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
             W = cp.Variable((X.shape[1], 10))
@@ -360,28 +292,23 @@ def digits():
             found = 0.5 * np.sum(R * R) / n + alpha * np.linalg.norm(W.value, "nuc")
             if found - best <= ACCURACY * unit:
                 break
-        peer = programme.solver_stats.solve_time
-        print(
-            f"digits, max/{share}: skpd {seconds:.3f} s; SCS {peer:.3f} s: {peer / seconds:.1f} x"
+        line += beside(
+            "SCS", programme.solver_stats.solve_time, programme.solver_stats.num_iters, seconds
         )
+        print(f"digits, max/{share}: {line}", flush=True)
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--race", action="store_true")
-    parser.add_argument("--large", action="store_true")
-    parser.add_argument("--outputs", action="store_true")
-    parser.add_argument("--tol", type=float, default=1e-3, help="of --large")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": 0, "--seed": 0, "--large": False, "--outputs": False,
+    "--tol": (1e-3, "of --large"),
+}  # fmt: skip
+
+
+def main(options):
     failed = options.problems and beside_clarabel(options.problems, options.seed)
-    if options.race:
-        race()
     if options.large:
         large(options.tol)
     if options.outputs:
         digits()
         outputs()
-    if failed:
-        raise SystemExit(1)
+    raise SystemExit(1 if failed else 0)

@@ -5,7 +5,6 @@ are constant or mostly 0, and alphas over seven orders of magnitude, for all est
 coefficients and the choices of alpha by cross-validation. A seed and a number repeat a data set.
 """
 
-import argparse
 import time
 import warnings
 from collections import Counter
@@ -134,12 +133,14 @@ def outcome(model, X, y):
     return "said" if said else "silent"
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks constant_models")
-    parser.add_argument("--data-sets", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="the number of one data set")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--data-sets": 300,
+    "--seed": 0,
+    "--only": {"type": int, "help": "the number of one data set"},
+}
+
+
+def main(options):
     start, counts = time.perf_counter(), Counter()
     for k in range(options.data_sets) if options.only is None else [options.only]:
         rng = np.random.default_rng([options.seed, k])
@@ -155,7 +156,3 @@ def main(arguments=None):
     seconds = time.perf_counter() - start
     listing = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(f"{sum(counts.values())} fits in {seconds:.0f} s: {listing}")
-
-
-if __name__ == "__main__":
-    main()

@@ -8,17 +8,15 @@ generated or in the folder that SKPD_DATA names. SKPD_BLOCK_ROWS is the number o
 by default a tenth of the 60,000,000 for which blocks are meant.
 """
 
-import argparse
 import json
-import multiprocessing
 import re
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.helpers.corner import measured
 from benchmarks.helpers.corner_cases import corners
 from benchmarks.helpers.publish import machine
 from benchmarks.helpers.results import two_digits
+from benchmarks.helpers.worker import in_own_process
 
 HEADER = ("fit", "skpd", "gap", "beside", "seconds", "ratio", "aim", "met")
 
@@ -26,12 +24,6 @@ HEADER = ("fit", "skpd", "gap", "beside", "seconds", "ratio", "aim", "met")
 def named(name):
     """The measurement of one corner, in a process that has seen nothing else."""
     return measured(next(corner for corner in corners() if corner.name == name))
-
-
-def in_own_process(name):
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, spawn) as pool:  # whose processes may start those of a cluster
-        return pool.submit(named, name).result()
 
 
 def cells(row):
@@ -44,21 +36,19 @@ def cells(row):
     ]  # fmt: skip
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks corners",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--only", default="", help="a pattern of names")
-    parser.add_argument("--publish", type=Path, metavar="FILE", help="also write the site's table")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--only": {"default": "", "help": "a pattern of names"},
+    "--publish": {"type": Path, "metavar": "FILE", "help": "also write the site's table"},
+}
+
+
+def main(options):
     print("| " + " | ".join(HEADER) + " |")
     print("| --- |" + " --- |" * (len(HEADER) - 1))
     rows = []
     for corner in corners():
         if re.search(options.only, corner.name):
-            rows.append(in_own_process(corner.name))
+            rows.append(in_own_process(named, corner.name))
             print("| " + " | ".join(cells(rows[-1])) + " |", flush=True)
     print(f"\n{sum(row['met'] for row in rows)} of {len(rows)} aims are met")
     if options.publish:

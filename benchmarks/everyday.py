@@ -15,7 +15,6 @@ through the rest in turn. The exit status is 1 if a fit failed or a bound was wr
 
 import argparse
 import json
-import multiprocessing
 import signal
 import sys
 import time
@@ -23,22 +22,13 @@ import warnings
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.constant_models import SAYS
 from benchmarks.helpers import conic
+from benchmarks.helpers import everyday_results as results
 from benchmarks.helpers.everyday_cases import LOSSES, PENALTIES, Case, cases, scale
 from benchmarks.helpers.everyday_data import LOADERS, TEN, VARIANTS
-from benchmarks.helpers.everyday_results import (
-    CUT,
-    FACTORS,
-    failure,
-    failures,
-    report,
-    violations,
-    where,
-)
-from benchmarks.helpers.race import LOADING, ask
+from benchmarks.helpers.race import LOADING
+from benchmarks.helpers.worker import Worker
 
 TOLERANCES = (1e-4, 1e-8)
 SHORT = 0.2  # seconds, below which a time is the best of three
@@ -95,7 +85,7 @@ def solve(case, name, limit):
             elapsed, multipliers = solver(*arguments)
             seconds.append(elapsed)
     except TimeoutError:
-        return {"name": name, "failed": CUT}
+        return {"name": name, "failed": results.CUT}
     d = X.shape[1]
     intercept = multipliers[d] if case.fit_intercept else 0.0
     return {
@@ -111,59 +101,6 @@ def describe(case):
     return {"alpha": alpha, "null": null}
 
 
-def serve(connection):
-    """The other end of `Worker`, deaf to Ctrl-C, which ends its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with np.errstate(all="ignore"):
-        while True:
-            try:
-                task, arguments = connection.recv()
-            except EOFError:
-                return
-            try:
-                answer = task(*arguments)
-            except Exception as error:
-                first, *_ = str(error).splitlines() or [""]
-                answer = {"failed": f"{type(error).__name__}: {first[:200]}"}
-            connection.send(answer)
-
-
-class Worker:
-    """A process that may hang or die without harm: then another takes its place."""
-
-    def __init__(self):
-        self.process = None
-
-    def __call__(self, task, *arguments, seconds):
-        """The dict that a task returns, or says why there is none."""
-        if self.process is None:
-            context = multiprocessing.get_context("spawn")
-            self.connection, there = context.Pipe()
-            self.process = context.Process(target=serve, args=(there,), daemon=True)
-            self.process.start()
-            there.close()
-            warm_up = Case("iris", "standardised", "logistic", "l1", 10, True)
-            self.connection.send((fit, (warm_up, 1e-4, LOADING)))
-            self.connection.recv()
-        try:
-            self.connection.send((task, arguments))
-            answer = ask(self.connection, seconds)
-            failed = f"no answer within {seconds:g} s"
-        except (EOFError, ConnectionError):
-            self.process.join(10)
-            answer, failed = None, f"the process ended with exit code {self.process.exitcode}"
-        if answer is None:
-            self.close()
-        return {"failed": failed} if answer is None else answer
-
-    def close(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.connection.close()
-            self.process = None
-
-
 def run_case(case, worker, options):
     """The record of a case."""
     record = {**asdict(case), "fits": [], "peers": []}
@@ -174,7 +111,7 @@ def run_case(case, worker, options):
         seconds = options.limit + GRACE
         answer = worker(fit, case, tol, options.limit, seconds=seconds)
         record["fits"].append({"tol": tol, **answer})
-        if failure(record["fits"][-1]):
+        if results.failure(record["fits"][-1]):
             break  # what is tighter would fail as well
     if options.peers and case.data != TEN:
         limit = options.peer_limit
@@ -189,64 +126,53 @@ def run_case(case, worker, options):
 def progress(record):
     """A line about a case."""
     steps = [
-        f"{run['tol']:g} {failure(run) or format(run['seconds'], '.2g') + ' s'}"
+        f"{run['tol']:g} {results.failure(run) or format(run['seconds'], '.2g') + ' s'}"
         for run in record["fits"]
     ]
     steps += [
         f"{peer['name']} {peer['failed'] or format(peer['seconds'], '.2g') + ' s'}"
         for peer in record["peers"]
     ]
-    print(f"{where(record)}: {'; '.join([*steps, *violations(record)])}", file=sys.stderr)
+    steps += results.violations(record)
+    print(f"{results.where(record)}: {'; '.join(steps)}", file=sys.stderr)
 
 
-def parsed(arguments):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks everyday",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sizes = parser.add_mutually_exclusive_group()
-    sizes.add_argument("--full", action="store_true", help="the whole grid")
-    sizes.add_argument("--quick", action="store_true", help="each loss with each penalty once")
-    for name, values in {
-        "data": [*LOADERS, TEN],
-        "variants": VARIANTS,
-        "losses": LOSSES,
-        "penalties": PENALTIES,
-    }.items():
-        parser.add_argument(f"--{name}", nargs="+", choices=values, metavar="NAME",
-                            help=", ".join(values))  # fmt: skip
-    parser.add_argument("--tol", type=float, nargs="+", default=TOLERANCES)
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for a fit")
-    parser.add_argument("--peer-limit", type=float, default=5.0, help="seconds for a peer")
-    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--output", type=Path, default=Path("everyday.jsonl"),
-                        help="raw results, a line of JSON for each case")  # fmt: skip
-    parser.add_argument("--resume", action="store_true", help="keep what the output holds")
-    return parser.parse_args(arguments)
+CHOICES = {"data": [*LOADERS, TEN], "variants": VARIANTS, "losses": LOSSES, "penalties": PENALTIES}
+OPTIONS = {
+    "--full": (False, "the whole grid"),
+    "--quick": (False, "each loss with each penalty once"),
+    **{
+        f"--{name}": {"nargs": "+", "choices": values, "metavar": "NAME", "help": f"{[*values]}"}
+        for name, values in CHOICES.items()
+    },
+    "--tol": {"type": float, "nargs": "+", "default": TOLERANCES},
+    "--limit": (20.0, "seconds for a fit"),
+    "--peer-limit": (5.0, "seconds for a peer"),
+    "--peers": {"action": argparse.BooleanOptionalAction, "default": True},
+    "--output": {"type": Path, "default": Path("everyday.jsonl"),
+                 "help": "raw results, a line of JSON for each case"},
+    "--resume": (False, "keep what the output holds"),
+}  # fmt: skip
 
 
 def chosen(options):
     """The cases that the options choose."""
     selection = "full" if options.full else "quick" if options.quick else "default"
-    wanted = {
-        "data": options.data,
-        "variant": options.variants,
-        "loss": options.losses,
-        "penalty": options.penalties,
-    }
+    wanted = {"data": options.data, "variant": options.variants, "loss": options.losses,
+              "penalty": options.penalties}  # fmt: skip
     for case in cases(selection):
         if all(not names or getattr(case, field) in names for field, names in wanted.items()):
             yield case
 
 
-def main(arguments=()):
-    options = parsed(arguments)
+def main(options):
     resumed = options.resume and options.output.exists()
     lines = options.output.read_text().splitlines() if resumed else []
     records = [json.loads(line) for line in lines]
-    known = {tuple(record[name] for name in FACTORS) for record in records}
-    worker, output = Worker(), options.output.open("a" if options.resume else "w")
+    known = {tuple(record[name] for name in results.FACTORS) for record in records}
+    warm_up = Case("iris", "standardised", "logistic", "l1", 10, True)
+    worker = Worker(fit, warm_up, 1e-4, LOADING)
+    output = options.output.open("a" if options.resume else "w")
     try:
         for case in chosen(options):
             if tuple(asdict(case).values()) in known:
@@ -262,6 +188,6 @@ def main(arguments=()):
         output.close()
     if not records:
         raise SystemExit("no case: none of the selection has all that was asked for")
-    print(report(records))
-    wrong = failures(records) or any(violations(record) for record in records)
+    print(results.report(records))
+    wrong = results.failures(records) or any(results.violations(record) for record in records)
     raise SystemExit(1 if wrong else 0)

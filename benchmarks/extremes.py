@@ -9,7 +9,6 @@ in 60 digits; numbers that are not finite; errors other than a ValueError that s
 otherwise; and fits that say that they have not converged.
 """
 
-import argparse
 import time
 import traceback
 import warnings
@@ -21,6 +20,7 @@ import mpmath
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.unpenalised_cases import MODELS
 from benchmarks.helpers.unpenalised_draws import Scales, changes
 from skpd import RowBlocks
@@ -34,7 +34,8 @@ OF_RESIDUALS = "PdproxRegressor", "MultiTaskPD", "ElasticNetPD", "LassoPDCertifi
 DIGITS = 60
 SHOWN = 5  # faults of a model that are printed
 WORDS = "must", "needs"  # of messages that say what must be otherwise
-COLUMNS = "problems", "above", "below", "not finite", "errors", "refused", "unconverged"
+FAULTS = ("above", "below", "not finite", "errors")
+COLUMNS = ("problems", *FAULTS, "refused", "unconverged", "slowest")
 
 
 def exponents(lowest, highest, d, rng):
@@ -146,31 +147,31 @@ def judge(name, seed, tally):
     return [f"{fault}: reached {numbers[0]}, own {numbers[1]}, {numbers[2:]}" for fault in wrong]
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks extremes", description=__doc__)
-    parser.add_argument("--problems", type=int, default=280, help="of each model")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--only", type=int, help="the number of one problem")
-    options = parser.parse_args(arguments)
-    print(f"{'model':22}" + "".join(f"{column:>13}" for column in COLUMNS) + f"{'slowest':>9}")
-    failed, total = 0, Counter()
+OPTIONS = {
+    "--problems": (280, "of each model"),
+    "--seed": 0,
+    "--models": {"nargs": "+", "choices": MODELS, "default": list(MODELS)},
+    "--only": {"type": int, "help": "the number of one problem"},
+}
+
+
+def main(options):
+    print(heading("model", COLUMNS))
+    total = Counter(slowest=0.0)
     for name in options.models:
-        tally, slowest, which = Counter(), 0.0, list(MODELS).index(name)
+        tally, which = Counter(slowest=0.0), list(MODELS).index(name)
         numbers = range(options.problems) if options.only is None else [options.only]
         shown = 0
         for number in numbers:
             start = time.process_time()
             wrong = judge(name, [options.seed, which, number], tally)
             tally["problems"] += 1
-            slowest = max(slowest, time.process_time() - start)
+            tally["slowest"] = max(tally["slowest"], time.process_time() - start)
             for line in wrong:
                 shown += 1
                 if shown <= SHOWN:
                     print(f"   {name} --only {number}: {line}", flush=True)
-        counts = "".join(f"{tally[column]:13}" for column in COLUMNS)
-        print(f"{name:22}{counts}{slowest:9.2f}", flush=True)
-        failed += sum(tally[fault] for fault in ("above", "below", "not finite", "errors"))
+        print(counts(name, tally, COLUMNS), flush=True)
         total.update(tally)
-    print(f"{'all':22}" + "".join(f"{total[column]:13}" for column in COLUMNS))
-    raise SystemExit(1 if failed else 0)
+    print(counts("all", total, COLUMNS[:-1]))
+    raise SystemExit(1 if any(total[fault] for fault in FAULTS) else 0)

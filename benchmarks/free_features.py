@@ -5,38 +5,32 @@ and awkward data as `benchmarks.certificates` does. Fits at tol = 1e-9 must conv
 interval must hold the optimal value found by HiGHS or Clarabel, up to what these err by.
 """
 
-import argparse
 import time
 
 import numpy as np
 
-from benchmarks.certificates import BY_FEATURE, LOSSES, optimum, random_problem
+from benchmarks import certificates as random
+from benchmarks.helpers.campaigns import solved
 from skpd.solvers import solve
-from tests.oracles.optima import NotSolved
 
 TOL = 1e-9
 LEAST_UNIT = 0.1  # of objectives: below it the independent solvers err by 1e-9, not by a share
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks free_features", description=__doc__
-    )
-    parser.add_argument("--problems", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-8, help="of the independent solver")
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 500, "--seed": 0, "--tolerance": (1e-8, "of the independent solver")}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
-    count, outside, unfinished, longest = 0, 0, 0, 0.0
-    while count < options.problems:
-        loss = LOSSES[count % len(LOSSES)]
-        drawn = BY_FEATURE[rng.integers(len(BY_FEATURE))]
-        problem, X = random_problem(rng, loss, drawn, mild=True)
-        try:
-            value = optimum(problem, X)
-        except NotSolved:
-            continue
-        count += 1
+    outside, unfinished, longest = 0, 0, 0.0
+
+    def draw(number):
+        loss = random.LOSSES[number % len(random.LOSSES)]
+        penalty = random.pick(rng, random.BY_FEATURE)
+        problem, X = random.random_problem(rng, loss, penalty, mild=True)
+        return problem, random.optimum(problem, X)
+
+    for problem, value in solved(options.problems, draw):
         begin = time.perf_counter()
         arguments = {"max_iter": 100_000, "random_state": np.random.RandomState(0)}
         found = solve(problem, solver="auto", tol=TOL, **arguments)
@@ -53,7 +47,7 @@ def main(arguments=()):
             unfinished += 1
             print(f"gap {certificate.relative_gap:.1e} by {found.method}: {problem}")
     print(
-        f"{count} problems, {time.perf_counter() - start:.0f} s: {outside} intervals without the "
-        f"optimum, {unfinished} not certified to {TOL:g}, longest fit {longest:.2f} s"
+        f"{options.problems} problems, {time.perf_counter() - start:.0f} s: {outside} intervals "
+        f"without the optimum, {unfinished} not certified to {TOL:g}, longest fit {longest:.2f} s"
     )
     raise SystemExit(1 if outside or unfinished else 0)

@@ -1,166 +1,194 @@
-"""Random small fits of any loss, penalty and scale: none may end in an error, hang or give up.
+"""Random small fits of any model and scale: none may end in an error, hang or give up.
 
 Data of 2 to 60 rows with scales from 1e-8 to 1e8, offsets up to 1e6, duplicate and constant
 columns, repeated rows, rare classes, weights, sparse and single-precision layouts; every loss
 with every penalty, alphas over seven orders of magnitude, tolerances from 1e-2 to 1e-8. What is
-counted are exceptions other than the documented ValueErrors, fits that do not converge and
-fits that take long; a seed and a number repeat one of them. ``--newer`` is the campaign
-`benchmarks.fuzz_newer` in place of this one.
+counted are exceptions other than the documented ValueErrors, warnings, fits that do not converge
+and fits of more than 5 s of processor time; a seed and a number repeat one of them.
+
+``--newer`` draws all newer models, with scales from 1e-100 to 1e100, offsets up to 1e8 times the
+scale, dependent columns, weights of 1e-200 and alphas from 1e-12 to 1e6, and recomputes each
+objective in exact numbers. What is counted there: lower bounds above the objective of the model or
+of a second fit of the same problem (at another tolerance and, where the penalty has a degree, with
+X at a moderate scale), primals below the objective of the function that predicts, models that miss
+their constraints by more than rounding, exceptions other than a ValueError that names a parameter,
+constraints refused that can be obeyed, warnings of arithmetic, and slow fits.
 """
 
-import argparse
+import re
 import time
 import traceback
 import warnings
+from collections import Counter
+from types import SimpleNamespace
 
+import mpmath
 import numpy as np
-import scipy.sparse as sp
+from sklearn.base import clone
 
-from benchmarks.certificates import LOSSES, PENALTIES
-from skpd import DRSVMClassifier, PdproxRegressor, PdproxSVC
-from skpd.designs import Design
-from skpd.losses import MarginLoss
-from skpd.penalties import GroupL2, SparseGroup, TotalVariation
-from skpd.problems import linear_problem
+from benchmarks.helpers.campaigns import counts, heading
+from benchmarks.helpers.fuzz_families import LINEAR
+from benchmarks.helpers.fuzz_outputs import OTHERS
+from benchmarks.helpers.fuzz_small import converging
+from benchmarks.helpers.limits import GivenUp, limited
+from tests.oracles.exact_objectives import ROUNDING
 
-SLOW = 10.0  # seconds
-TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
-KNOWN = ("overflows",)  # what a documented ValueError of numbers that are too large says
-
-
-def data(rng):
-    """Features of some kind."""
-    n, d = int(rng.integers(2, 61)), int(rng.integers(1, 13))
-    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < rng.choice([0.3, 1.0, 1.0]))
-    if rng.random() < 0.2:
-        X = np.sinh(2.0 * X)  # heavy tails
-    if rng.random() < 0.2:
-        X[:, rng.integers(d)] = X[:, rng.integers(d)]
-    if rng.random() < 0.2:
-        X[:, rng.integers(d)] = X @ rng.standard_normal(d)
-    if rng.random() < 0.2:
-        X[rng.integers(n)] = X[rng.integers(n)]
-    if rng.random() < 0.3:
-        X *= 10.0 ** rng.integers(-8, 9)
-    elif rng.random() < 0.3:
-        X *= 10.0 ** rng.integers(-4, 5, size=d)
-    if rng.random() < 0.3:
-        X += rng.choice([1.0, 100.0, 1e4, 1e6]) * np.abs(X).max() * rng.choice([-1.0, 1.0])
-    if rng.random() < 0.1:
-        X[:, rng.integers(d)] = rng.choice([0.0, 1.0])
-    return X
+NEWER = {**LINEAR, **OTHERS}
+SLOW = 5.0  # seconds of processor time
+PATIENCE = 10.0  # the same, after which a fit is given up
+UNFINISHED = 1e-3  # the share of fits that need not converge
+TOO_LARGE = "overflows"  # what a documented ValueError says of numbers
+OF_CONVERGENCE = ("error", "warned", "slow", "not converged")
+OF_OBJECTIVES = ("bound above", "primal below", "misses", "not finite", "raw", "slow")
 
 
-def layout(rng, X):
-    """X as one of the layouts that estimators take."""
-    if rng.random() < 0.2:
-        X = X.astype(np.float32)
-    kinds = (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix)
-    return kinds[rng.choice(4, p=[0.5, 0.2, 0.2, 0.1])](X)
-
-
-def targets(rng, X, loss):
-    n = len(X)
-    signal = X @ rng.standard_normal(X.shape[1])
-    signal = signal - np.median(signal)
-    spread = np.std(signal)
-    signal = signal / spread if spread > 0.0 else signal
-    noise = rng.choice([0.0, 0.5, 5.0]) * rng.standard_normal(n)
-    if isinstance(loss, MarginLoss):
-        y = np.where(signal + noise > rng.choice([-1.5, 0.0, 0.0, 1.5]), 1.0, -1.0)
-        y[rng.choice(n, 2, replace=False)] = [1.0, -1.0]
-        return y
-    y = (signal + noise) * 10.0 ** rng.choice([-8, -2, 0, 0, 0, 3, 8])
-    return y + rng.choice([0.0, 0.0, 1.0, 1e3]) * np.abs(y).max()
-
-
-def random_fit(rng):
-    """An estimator, its data and weights."""
-    X = data(rng)
-    known = [loss for loss in LOSSES if not loss.has_log_link]  # others are in `fuzz_newer`
-    loss = known[rng.integers(len(known))]
-    penalties = [*PENALTIES, TotalVariation()]
-    penalty = penalties[rng.integers(len(penalties))]
-    if isinstance(penalty, GroupL2 | SparseGroup) and X.shape[1] % 2:
-        X = np.column_stack([X, X[:, :1]])
-    y = targets(rng, X, loss)
-    weights = None if rng.random() < 0.6 else rng.choice([0.0, 1.0, 1.0, 3.0, 0.01], size=len(y))
-    options = {
-        "tol": float(rng.choice(TOLERANCES)),
-        "fit_intercept": bool(rng.random() < 0.6),
-    }
-    if weights is not None:
-        weights[[np.argmax(y), np.argmin(y)]] = 1.0
-    c = np.ones(len(y)) if weights is None else weights
-    problem = linear_problem(
-        Design(X), y, c / c.sum(), loss, penalty, 1.0, options["fit_intercept"]
+def is_documented(error, parameters):
+    """Whether it is a ValueError that was raised on purpose and names what is wrong."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    own = re.search(r"[/\\](skpd|sklearn)[/\\]", last.filename) is not None
+    words = re.findall(r"\w+", str(error))
+    return (
+        isinstance(error, ValueError) and own and bool({*parameters, "X", "y", "Input"} & {*words})
     )
-    largest = problem.largest_alpha
-    if not 0.0 < largest < np.inf:
-        largest = float(np.max(np.abs(problem.null_gradient))) or 1.0
-    alpha = largest * 10.0 ** rng.uniform(-6.0, 0.5)
-    X = layout(rng, X)
-    if isinstance(loss, MarginLoss) and rng.random() < 0.1:
-        estimator = DRSVMClassifier(
-            epsilon=alpha, kappa=float(rng.choice([0.1, 1.0, np.inf])),
-            norm=rng.choice([1, 2, np.inf]), **options,
-        )  # fmt: skip
-    else:
-        kind = PdproxSVC if isinstance(loss, MarginLoss) else PdproxRegressor
-        estimator = kind(alpha, loss=loss, penalty=penalty, **options)
-    return estimator, X, y, weights
 
 
-def outcome(estimator, X, y, weights):
-    """What became of a fit, and its seconds."""
-    start = time.perf_counter()
+def fitted(case, estimator, X=None):
+    """A fitted model or None, what was raised, the warnings, and seconds."""
+    start, error = time.process_time(), None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(X, y, sample_weight=weights)
-        except ValueError as error:
-            what = "refused" if any(word in str(error) for word in KNOWN) else "error"
-            said = traceback.format_exc(limit=-2) if what == "error" else ""
-        except Exception:
-            what, said = "error", traceback.format_exc(limit=-2)
-        else:
-            what = "converged" if estimator.converged_ else "not converged"
-            said = "; ".join(str(w.message).splitlines()[0] for w in caught)
-            if what == "converged" and caught:
-                what = "warned"
-    return what, said, time.perf_counter() - start
+            with limited(PATIENCE):
+                model = case.fit(estimator, X)
+        except (Exception, GivenUp) as raised:
+            model, error = None, raised
+    return model, error, caught, time.process_time() - start
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz", description=__doc__)
-    parser.add_argument("--fits", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="the number of one fit")
-    parser.add_argument("--newer", action="store_true", help="of the newer models: fuzz_newer")
-    options, rest = parser.parse_known_args(arguments)
-    if options.newer:
-        from benchmarks import fuzz_newer  # which needs mpmath
+def scaled_back(case, tol):
+    """A model of the same problem from another fit, with X at a moderate scale, or None."""
+    estimator, X, factor = clone(case.estimator).set_params(tol=tol), None, 1.0
+    if case.degree is not None:
+        largest = float(np.max(np.abs(case.X)))
+        exponent = -int(np.frexp(largest)[1]) if 0.0 < largest < np.inf else 0
+        with np.errstate(over="ignore", under="ignore"):
+            alpha = float(np.ldexp(estimator.alpha, exponent * case.degree))
+        if 0.0 < alpha < np.inf and abs(exponent) < 1000:
+            factor = float(np.ldexp(1.0, exponent))
+            X = case.X.astype(np.float64) * factor
+            estimator.set_params(alpha=alpha)
+    model = fitted(case, estimator, X)[0]
+    if model is None or X is None:
+        return model
+    return SimpleNamespace(coef_=model.coef_ * factor, intercept_=model.intercept_)
 
-        return fuzz_newer.main([given for given in arguments if given != "--newer"])
-    if rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    numbers = range(options.fits) if options.only is None else [options.only]
-    counts: dict[str, int] = {}
-    slowest, start = (0.0, -1), time.perf_counter()
-    for number in numbers:
-        fit = random_fit(np.random.default_rng([options.seed, number]))
-        what, said, seconds = outcome(*fit)
-        counts[what] = counts.get(what, 0) + 1
-        slowest = max(slowest, (seconds, number))
-        if what not in ("converged", "refused") or seconds > SLOW or options.only is not None:
-            shape = "x".join(map(str, fit[1].shape))
-            print(f"{number}: {what} in {seconds:.2g} s, {shape}, {fit[0]}\n   {said}", flush=True)
-        if (number + 1) % 2000 == 0:
-            elapsed = time.perf_counter() - start
-            print(
-                f"-- {number + 1} fits, {elapsed:.0f} s: {counts}, slowest {slowest}", flush=True
-            )
-    print(f"{sum(counts.values())} fits: {counts}; slowest {slowest[0]:.2g} s ({slowest[1]})")
-    unconverged = counts.get("not converged", 0) / max(sum(counts.values()), 1)
-    failed = counts.get("error", 0) or counts.get("warned", 0) or slowest[0] > SLOW
-    raise SystemExit(1 if failed or unconverged > 1e-3 else 0)
+
+def relative(difference, value):
+    return float(difference / max(abs(value), mpmath.mpf("1e-4000")))
+
+
+def judged(case, model):
+    """What is wrong with a certificate, as pairs of a name and a size."""
+    certificate = model.certificate_
+    value, missed, size = case.objective(model)
+    if not mpmath.isfinite(value):
+        return [("not finite", str(value))]
+    upper, lower = mpmath.mpf(certificate.primal), mpmath.mpf(certificate.dual)
+    found, known = [], [value] if missed == 0 else []
+    if missed > ROUNDING * max(size, mpmath.mpf("1e-300")):
+        found.append(("misses", f"constraints by {float(missed):.2g} beside {float(size):.2g}"))
+    other = scaled_back(case, 1e-9 if case.estimator.tol > 1e-9 else 1e-4)
+    if other is not None:
+        second, beside, _ = case.objective(other)
+        known += [second] if beside == 0 and mpmath.isfinite(second) else []
+    if case.upwards:  # the model is below the optimum, and what others reach too
+        if lower > value:
+            found.append(("bound above", f"its own model by {relative(lower - value, value):.2g}"))
+        if max(known) > upper:
+            best = max(known)
+            found.append(("primal below", f"a model by {relative(best - upper, best):.2g}"))
+        return found
+    if value > upper:
+        found.append(("primal below", f"by {relative(value - upper, value):.2g} of it"))
+    if known and lower > min(known):
+        best = min(known)
+        of_whom = "its own model" if best == value else "another model"
+        found.append(("bound above", f"{of_whom} by {relative(lower - best, best):.2g} of it"))
+    return found
+
+
+def ended(model, error, caught):
+    """What is wrong with a fit that must converge without a warning."""
+    if error is not None:
+        refused = isinstance(error, ValueError) and TOO_LARGE in str(error)
+        return [("refused" if refused else "error", said_of(error))]
+    said = "; ".join(str(w.message).splitlines()[0] for w in caught)
+    if not model.converged_:
+        return [("not converged", said)]
+    return [("warned", said)] if caught else []
+
+
+def said_of(error):
+    return "".join(traceback.format_exception(error, limit=-3))
+
+
+def outcome(case):
+    """What became of a fit, as pairs of a name and more, and its seconds."""
+    model, error, caught, seconds = fitted(case, clone(case.estimator))
+    if isinstance(error, GivenUp):
+        return [("slow", f"given up after {seconds:.1f} s")], seconds
+    found = [("slow", f"{seconds:.1f} s")] if seconds > SLOW else []
+    if case.objective is None:
+        return found + ended(model, error, caught), seconds
+    said = [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
+    if said:
+        found.append(("raw", f"RuntimeWarning: {said[0]}"))
+    if error is None:
+        return found + judged(case, model), seconds
+    if is_documented(error, case.estimator.get_params()):
+        said = str(error).splitlines()[0][:110]
+        wrongly = case.feasible and said.startswith("constraints")
+        return [*found, ("raw", f"feasible: {said}") if wrongly else ("refused", said)], seconds
+    return [*found, ("raw", said_of(error))], seconds
+
+
+OPTIONS = {
+    "--fits": {"type": int, "help": "20,000 by default, or 3,000 of the newer models"},
+    "--seed": 0,
+    "--only": {"type": int, "help": "the number of one fit"},
+    "--newer": (False, "of the newer models, their objectives recomputed exactly"),
+    "--family": {"choices": list(NEWER), "help": "one family of the newer models alone"},
+    "--refusals": (False, "a line for each refusal too"),
+}
+
+
+def main(options):
+    newer = options.newer or options.family
+    families = NEWER if newer else {"any": converging}
+    findings = OF_OBJECTIVES if newer else OF_CONVERGENCE
+    shown = {*findings, *(["refused"] if options.refusals or options.only is not None else [])}
+    fits = options.fits or (3_000 if newer else 20_000)
+    columns, tallies = ("fits", *findings, "refused", "slowest"), {}
+    for number in range(fits) if options.only is None else [options.only]:
+        family = list(families)[number % len(families)]
+        if options.family not in (None, family):
+            continue
+        with np.errstate(all="ignore"):
+            case = families[family](np.random.default_rng([options.seed, number]))
+        found, taken = outcome(case)
+        tally = tallies.setdefault(family, Counter(slowest=0.0))
+        tally["slowest"] = max(tally["slowest"], taken)
+        tally.update({"fits", *(name for name, _ in found)})
+        for name, more in found:
+            if name in shown:
+                print(f"{number}: {name}, {more}\n   {family}: {case.estimator}", flush=True)
+    total = Counter()
+    print(heading("family", columns))
+    for family, tally in tallies.items():
+        print(counts(family, tally, columns))
+        total.update(tally)
+    print(counts("all", total, columns[:-1]))
+    wrong = sum(total[name] for name in findings)
+    if total["not converged"] <= UNFINISHED * total["fits"]:
+        wrong -= total["not converged"]
+    raise SystemExit(1 if wrong else 0)

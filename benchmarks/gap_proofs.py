@@ -4,8 +4,6 @@ The optima are those of Newton's method here, of the closed form, of scikit-lear
 Clarabel. A model is that of a solver with a random tolerance, or an optimum that was changed.
 """
 
-import argparse
-import contextlib
 import time
 from collections import defaultdict
 
@@ -13,6 +11,10 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import Lasso
 
+from benchmarks.helpers import smooth_losses
+from benchmarks.helpers.campaigns import solved
+from benchmarks.helpers.newton_optimum import SmoothProblem, minimiser
+from benchmarks.helpers.smooth_losses import RowLoss
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
@@ -22,87 +24,27 @@ from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
-from tests.oracles.optima import NotSolved
 from tests.oracles.reference import conic_solution, linear_solution
 
 NEAR = 1e-6  # predictions of an optimum nearer to the boundary than this are on neither side
 ROUNDING = 1e-9  # of distances
 
 
-def newton(X, weights, derivatives, ridge, k=1, steps=200):
-    """The minimiser of a smooth loss and ridge ||w||^2 / 2, with free intercepts.
+LOSSES = {"squared": Squared(), "logistic": Logistic(), "hinge": Hinge(),
+          "squared hinge": SquaredHinge(), "smoothed hinge": SmoothedHinge()}  # fmt: skip
+PENALTIES = {"l1": L1(), "l2": SquaredL2(), "both": ElasticNet(0.5)}
+SMOOTH = {"squared": "squared", "logistic": "logistic", "squared hinge": "squared_hinge"}
 
-    ``derivatives`` are the loss, its gradient and its Hessian in the predictions of each row, of
-    shapes (n,), (n, k) and (n, k, k). One intercept of several is 0.
-    """
+
+def by_newton(X, loss, ridge, k=1):
+    """The minimiser of a smooth loss and ridge ||w||^2 / 2, with free intercepts."""
     A = np.column_stack([X, np.ones(len(X))])
-    penalised = np.repeat(np.append(np.full(X.shape[1], ridge), 0.0), k)
-    w = np.zeros(A.shape[1] * k)
-
-    def objective(w):
-        loss, *_ = derivatives(A @ w.reshape(-1, k))
-        return float(weights @ loss) + 0.5 * float(penalised @ (w * w))
-
-    value = objective(w)
-    for _ in range(steps):
-        _, gradient, hessian = derivatives(A @ w.reshape(-1, k))
-        g = np.ravel(A.T @ (weights[:, None] * gradient)) + penalised * w
-        H = np.einsum("i,ia,ikl,ib->akbl", weights, A, hessian, A).reshape(len(w), len(w))
-        H += np.diag(penalised) + 1e-14 * np.eye(len(w))
-        step, size = np.linalg.lstsq(H, g, rcond=None)[0], 1.0
-        while objective(w - size * step) > value and size > 1e-10:
-            size *= 0.5
-        w = w - size * step
-        if abs(objective(w) - value) <= 1e-16 and size == 1.0:
-            break
-        value = objective(w)
-    return w.reshape(-1, k)
-
-
-def of_logistic(y):
-    def derivatives(z):
-        m = y * z[:, 0]
-        p = expit(-m)
-        return np.logaddexp(0.0, -m), (-y * p)[:, None], (p * (1.0 - p))[:, None, None]
-
-    return derivatives
-
-
-def of_softmax(Y):
-    def derivatives(z):
-        ahead = z - z.max(axis=1, keepdims=True)
-        p = np.exp(ahead)
-        p /= p.sum(axis=1, keepdims=True)
-        loss = np.log(np.exp(ahead).sum(axis=1)) - np.sum(Y * ahead, axis=1)
-        return (
-            loss,
-            p - Y,
-            np.einsum("ik,kl->ikl", p, np.eye(p.shape[1])) - p[:, :, None] * p[:, None, :],
-        )
-
-    return derivatives
-
-
-def of_squared_hinge(y):
-    def derivatives(z):
-        m = np.maximum(1.0 - y * z[:, 0], 0.0)
-        return m * m, (-2.0 * y * m)[:, None], 2.0 * (m > 0.0)[:, None, None]
-
-    return derivatives
-
-
-def of_squares(y):
-    def derivatives(z):
-        t = z[:, 0] - y
-        return 0.5 * t * t, t[:, None], np.ones((len(y), 1, 1))
-
-    return derivatives
+    ridges = np.repeat(np.append(np.full(X.shape[1], ridge), 0.0), k)
+    return minimiser(SmoothProblem(A, loss, k, ridge=ridges))
 
 
 def a_problem(kinds, rng):
-    while True:
-        with contextlib.suppress(NotSolved):
-            return Drawn(str(rng.choice(kinds)), rng)
+    return next(solved(1, lambda number: Drawn(str(rng.choice(kinds)), rng)))
 
 
 class Drawn:
@@ -123,38 +65,40 @@ class Drawn:
         y[:2] = 1.0, -1.0
         if kind.startswith("squared,"):
             y = score
-        losses = {"squared": Squared(), "logistic": Logistic(), "hinge": Hinge(),
-                  "squared hinge": SquaredHinge(), "smoothed hinge": SmoothedHinge()}  # fmt: skip
-        of = {"squared": of_squares, "logistic": of_logistic, "squared hinge": of_squared_hinge}
         name, norm = kind.split(", ")
-        penalty = {"l1": L1(), "l2": SquaredL2(), "both": ElasticNet(0.5)}[norm]
+        penalty = PENALTIES[norm]
         if name == "softmax":
             self.k = 3
             labels = np.digitize(score, np.quantile(score, [0.3, 0.7]))
             labels[:3] = 0, 1, 2
-            Y = np.eye(3)[labels]
             self.problem = outputs_problem(
-                Design(X), Y, weights, Softmax(3), penalty, alpha=alpha, fit_intercept=True
-            )
-            w = newton(X, weights, of_softmax(Y), alpha, 3)
+                Design(X), np.eye(3)[labels], weights, Softmax(3), penalty, alpha=alpha,
+                fit_intercept=True,
+            )  # fmt: skip
+            w = by_newton(X, smooth_losses.Softmax(labels, weights), alpha, 3)
         else:
             self.problem = linear_problem(
-                Design(X), y, weights, losses[name], penalty, alpha, True
+                Design(X), y, weights, LOSSES[name], penalty, alpha, True
             )
-            if norm == "l2" and name in of:
-                w = newton(X, weights, of[name](y), alpha)
-            elif kind == "squared, l1":
-                centre = weights @ X
-                root = np.sqrt(len(y) * weights)[:, None]
-                model = Lasso(alpha, fit_intercept=False, tol=1e-14, max_iter=10**6)
-                model.fit(root * (X - centre), root[:, 0] * (y - weights @ y))
-                w = np.append(model.coef_, weights @ y - centre @ model.coef_)[:, None]
-            else:
-                solution = linear_solution if kind == "hinge, l1" else conic_solution
-                _, coef, intercept = solution(X, y, weights, losses[name], penalty, alpha, True)
-                w = np.append(coef, intercept)[:, None]
+            w = self.of_one_output(name, norm, y, alpha)
         self.variables = w
         self.z = np.column_stack([X, np.ones(n)]) @ w
+
+    def of_one_output(self, name, norm, y, alpha):
+        """The coefficients and the intercept of the optimum."""
+        X, weights = self.X, self.weights
+        if norm == "l2" and name in SMOOTH:
+            return by_newton(X, RowLoss(SMOOTH[name], y, weights), alpha)
+        if (name, norm) == ("squared", "l1"):
+            centre = weights @ X
+            root = np.sqrt(len(y) * weights)[:, None]
+            model = Lasso(alpha, fit_intercept=False, tol=1e-14, max_iter=10**6)
+            model.fit(root * (X - centre), root[:, 0] * (y - weights @ y))
+            return np.append(model.coef_, weights @ y - centre @ model.coef_)[:, None]
+        solution = linear_solution if (name, norm) == ("hinge", "l1") else conic_solution
+        penalty = PENALTIES[norm]
+        _, coef, intercept = solution(X, y, weights, LOSSES[name], penalty, alpha, True)
+        return np.append(coef, intercept)[:, None]
 
     def predictions(self, coef, intercept):
         return self.X @ np.reshape(coef, (-1, self.k)) + np.reshape(intercept, (1, -1))
@@ -286,35 +230,9 @@ def exact(problem, alpha, start=None, tol=1e-9):
     )  # fmt: skip
 
 
-def greedy(problem, first, last, eps):
-    """The least number of optimal points whose gaps cover the path, by bisection."""
-
-    def reach(alpha):
-        return GapAlongPath(problem.with_alpha(alpha), exact(problem, alpha))
-
-    count, covered = 0, first
-    while True:
-        high, low = np.log(covered), np.log(last)  # the lowest alpha that reaches up to covered
-        if reach(last).share(covered) <= eps:
-            return count + 1
-        for _ in range(12):
-            middle = 0.5 * (low + high)
-            good = reach(np.exp(middle)).share(covered) <= eps
-            low, high = (low, middle) if good else (middle, high)
-        model, count = reach(np.exp(high)), count + 1
-        down, up = np.log(last), high
-        if model.share(last) <= eps:
-            return count
-        for _ in range(20):
-            middle = 0.5 * (down + up)
-            good = model.share(np.exp(middle)) <= eps
-            down, up = (down, middle) if good else (middle, up)
-        covered = np.exp(up)
-
-
 def paths(n_problems, n_alphas=1000, seed=2):
-    """Certified paths at many alphas: models above eps, and fits beside the fewest possible."""
-    rng, wrong, ratios = np.random.default_rng(seed), 0, defaultdict(list)
+    """Models of certified paths that are above eps at one of many alphas."""
+    rng, wrong = np.random.default_rng(seed), 0
     for number in range(n_problems):
         drawn = a_problem([kind for kind in SOLVERS if kind != "softmax, l2"], rng)
         kind, eps = drawn.kind, 10.0 ** rng.uniform(-2.5, -1)
@@ -343,14 +261,7 @@ def paths(n_problems, n_alphas=1000, seed=2):
             if above > eps:
                 wrong += 1
                 print(f"problem {number}, {kind}: {above} above {eps} at {alpha}")
-        if number < n_problems // 4:
-            ratios[kind].append(len(models) / greedy(problem, first, last, eps))
     print(f"{n_problems} paths at {n_alphas} alphas: {wrong} models above eps")
-    for kind, values in sorted(ratios.items()):
-        print(
-            f"  {kind:22} fits over the fewest: median {np.median(values):.2f}, "
-            f"largest {max(values):.2f} of {len(values)}"
-        )
     return wrong
 
 
@@ -379,10 +290,9 @@ def scores(n_problems, seed=3):
         y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=50)
         y = np.sign(y) if of_labels else y
         lower, upper = score_bounds(SCORES[name], problem, loose, eps, (X, y, c, None))
-        derivatives = {"squared, l2": of_squares, "logistic, l2": of_logistic}
-        slopes = derivatives.get(drawn.kind, of_squared_hinge)(problem.y)
+        loss = RowLoss(SMOOTH[drawn.kind.removesuffix(", l2")], problem.y, drawn.weights)
         for alpha in (low, np.sqrt(low * high), high):
-            w = newton(drawn.X, drawn.weights, slopes, alpha)[:, 0]
+            w = by_newton(drawn.X, loss, alpha)[:, 0]
             score = SCORED[name](y, X @ w[:-1] + w[-1], c)
             if not lower - ROUNDING <= score <= upper + ROUNDING:
                 wrong += 1
@@ -394,15 +304,12 @@ def scores(n_problems, seed=3):
     return wrong
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks gap_proofs", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--refits", type=int, default=1000)
-    parser.add_argument("--paths", type=int, default=200)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--refits": 1000, "--paths": 200}
+
+
+def main(options):
     start = time.perf_counter()
     wrong = statements(options.problems)
     wrong += without_rows(options.refits) + paths(options.paths) + scores(options.refits)
     print(f"{time.perf_counter() - start:.0f} s")
-    if wrong:
-        raise SystemExit(1)
+    raise SystemExit(1 if wrong else 0)

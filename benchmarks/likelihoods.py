@@ -7,17 +7,16 @@ lower bound must not be above it. Problems that Clarabel does not solve to eight
 anew.
 """
 
-import argparse
 import time
 import warnings
 
 import numpy as np
 from scipy.optimize import LinearConstraint
 
+from benchmarks.helpers.campaigns import solved
 from skpd import CoxPD, GammaPD, OrdinalPD, PoissonPD, TweediePD
 from skpd.losses.shifted import with_offset
 from skpd.losses.survival import PartialLikelihood
-from tests.oracles.optima import NotSolved
 from tests.oracles.reference import conic_programme, cox_programme, ordinal_programme
 
 AGREE = 1e-7
@@ -106,31 +105,30 @@ def ordinal_model(rng, kind):
     return model.certificate_, best
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks likelihoods", description=__doc__)
-    parser.add_argument("--problems", type=int, default=500, help="of each loss")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": (500, "of each loss"), "--seed": 0}
+
+
+def main(options):
     rng, wrong = np.random.default_rng(options.seed), 0
     warnings.simplefilter("ignore")
+    models = {"cox": cox_model, "logistic": ordinal_model, "hinge": ordinal_model}
     for kind in KINDS:
-        draw = {"cox": cox_model, "logistic": ordinal_model, "hinge": ordinal_model}
-        start, solved, gave_up, worst, above, far = time.perf_counter(), 0, 0, 0.0, 0, 0
-        while solved < options.problems:
-            try:
-                found, best = draw.get(kind, mean_model)(rng, kind)
-            except NotSolved:
-                gave_up += 1
-                continue
-            solved += 1
+        start, drawn, worst, above, far = time.perf_counter(), 0, 0.0, 0, 0
+
+        def draw(number, kind=kind):
+            nonlocal drawn
+            drawn += 1
+            return models.get(kind, mean_model)(rng, kind)
+
+        for found, best in solved(options.problems, draw):
             distance = abs(found.primal - best) / max(abs(best), 1e-3)
             worst, far = max(worst, distance), far + (distance > AGREE)
             above += found.dual > best + ABOVE * max(abs(best), 1e-3)
         wrong += far + above
         print(
-            f"{kind:17} {solved} problems, largest distance {worst:.0e}, {far} further than "
-            f"{AGREE:g}, {above} bounds above the optimum, {gave_up} drawn anew, "
-            f"{time.perf_counter() - start:.0f} s",
+            f"{kind:17} {options.problems} problems, largest distance {worst:.0e}, {far} further "
+            f"than {AGREE:g}, {above} bounds above the optimum, "
+            f"{drawn - options.problems} drawn anew, {time.perf_counter() - start:.0f} s",
             flush=True,
         )
     raise SystemExit(1 if wrong else 0)

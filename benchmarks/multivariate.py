@@ -6,7 +6,6 @@ to 1e-4. With ``--problems`` it is the optimum of random small problems that is 
 by cutting planes, and by Clarabel with a constraint for every labeling.
 """
 
-import argparse
 import itertools
 import time
 
@@ -15,6 +14,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
+from benchmarks.helpers.campaigns import solved
 from benchmarks.helpers.data import load
 from skpd import MetricSVC
 from skpd.designs import Design
@@ -22,6 +22,7 @@ from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
 from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
+from tests.oracles.optima import optimal_value
 
 ALPHAS = 10.0 ** np.arange(-6.0, -2.0)
 COSTS = 10.0 ** np.arange(-3.0, 2.0)
@@ -81,9 +82,7 @@ def optimum(problem, X):
         GroupL2: lambda: np.sqrt(2.0) * sum(cp.norm2(w[j : j + 2]) for j in range(0, w.size, 2)),
     }
     value = level + problem.alpha * kinds[type(penalty)]()
-    programme = cp.Problem(cp.Minimize(value), [planes <= level])
-    tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
-    return float(programme.solve(solver=cp.CLARABEL, **tolerances))
+    return optimal_value(cp.Problem(cp.Minimize(value), [planes <= level]))
 
 
 PENALTIES = [SquaredL2(), L1(), GroupL2(2), ElasticNet(0.5), L2Norm()]
@@ -108,13 +107,16 @@ def campaign(n_problems, seed, tolerance):
     """Whether every interval at tol = 1e-9 holds the optimum, up to what Clarabel errs by."""
     rng, outside, unfinished = np.random.default_rng(seed), 0, 0
     begin, widest = time.perf_counter(), 0.0
-    for k in range(n_problems):
+
+    def draw(number):
         problem, X = random_problem(rng)
-        value = optimum(problem, X)
+        return problem, optimum(problem, X)
+
+    for k, (problem, value) in enumerate(solved(n_problems, draw)):
         # early bounds are as valid as the last ones
         for max_iter in (3, 1000):
-            options = {"max_iter": max_iter, "random_state": np.random.RandomState(0)}
-            found = solve(problem, tol=1e-9, **options)
+            state = np.random.RandomState(0)
+            found = solve(problem, tol=1e-9, max_iter=max_iter, random_state=state)
             certificate = found.certificate
             error = max(certificate.dual - value, value - certificate.primal)
             if error > tolerance:
@@ -194,14 +196,16 @@ def compare(name, X, y, X_test, y_test):
     print(sizes, effort, "|", scores, flush=True)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks multivariate", description=__doc__)
-    parser.add_argument("--problems", type=int, default=0, help="random problems against Clarabel")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-8, help="of Clarabel")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    parser.add_argument("--data", nargs="*", default=["a9a", "reuters", *GENERATED])
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (0, "random problems against Clarabel"),
+    "--seed": 0,
+    "--tolerance": (1e-8, "of Clarabel"),
+    "--quick": (False, "a tenth of the rows"),
+    "--data": {"nargs": "*", "default": ["a9a", "reuters", *GENERATED]},
+}
+
+
+def main(options):
     if options.problems:
         campaign(options.problems, options.seed, options.tolerance)
     print(

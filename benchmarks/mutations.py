@@ -7,7 +7,6 @@ skpd is imported, which imports the changed module in the place of the file's. M
 annotations and `__repr__` are left as they are. A change without end counts as noticed.
 """
 
-import argparse
 import ast
 import contextlib
 import copy
@@ -242,14 +241,16 @@ def survivors_of(mutants, tests, seconds, jobs):
             running[forked(run_mutant, mutant, order, limit)] = mutant, len(order)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks mutations", description=__doc__)
-    parser.add_argument("--part", choices=PARTS, default="certificates")
-    parser.add_argument("--tests", nargs="+", help="files and folders, by default the part's")
-    parser.add_argument("--mutants", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--part": {"choices": PARTS, "default": "certificates"},
+    "--tests": {"nargs": "+", "help": "files and folders, by default the part's"},
+    "--mutants": 400,
+    "--seed": 0,
+    "--jobs": (os.cpu_count(), "processes at a time"),
+}
+
+
+def main(options):
     os.chdir(ROOT)
     mutants = list(mutants_of(options.part))
     start = time.perf_counter()

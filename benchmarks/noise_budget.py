@@ -7,14 +7,14 @@ fit, and of fits that end after 1, 2 and 5 iterations. The table of its paper is
 `benchmarks.papers.pdprox_budget`.
 """
 
-import argparse
 import warnings
 
 import numpy as np
-from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.helpers.campaigns import solved, unit_of
 from skpd import PdproxSVC
+from tests.oracles.optima import linear_optimum, optimal_value
 
 
 def random_problem(rng):
@@ -39,7 +39,7 @@ def optimum_of_l1(X, y, weights, alpha, budget, intercept):
         blocks.append(-y[:, None])
         cost, bounds = np.append(cost, 0.0), [*bounds, (None, None)]
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    return linprog(cost, np.hstack(blocks), -np.ones(n), bounds=bounds, options=tight).fun
+    return linear_optimum(cost, np.hstack(blocks), -np.ones(n), bounds=bounds, options=tight).fun
 
 
 def optimum_of_square(X, y, weights, alpha, budget, intercept):
@@ -52,42 +52,34 @@ def optimum_of_square(X, y, weights, alpha, budget, intercept):
         limits.append((c * y) @ p == 0.0)
     v = X.T @ cp.multiply(c * y, p)
     objective = cp.Maximize(c @ p - cp.sum_squares(v) / (2.0 * alpha))
-    settings = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    return cp.Problem(objective, limits).solve(solver=cp.CLARABEL, **settings)
+    return optimal_value(cp.Problem(objective, limits))
 
 
-def campaign(n_problems, seed):
-    rng = np.random.default_rng(seed)
+OPTIONS = {"--problems": 200, "--seed": 0}
+
+
+def main(options):
+    rng = np.random.default_rng(options.seed)
     warnings.simplefilter("ignore", ConvergenceWarning)
     furthest, excess, n_solved = 0.0, -np.inf, 0
-    for _ in range(n_problems):
-        X, y, weights, alpha, budget, intercept = given = random_problem(rng)
-        penalty = str(rng.choice(["l1", "l2"]))
-        optimum = (optimum_of_l1 if penalty == "l1" else optimum_of_square)(*given)
+
+    def draw(number):
+        given, penalty = random_problem(rng), str(rng.choice(["l1", "l2"]))
+        return *given, penalty, (optimum_of_l1 if penalty == "l1" else optimum_of_square)(*given)
+
+    for X, y, weights, alpha, budget, intercept, penalty, optimum in solved(
+        options.problems, draw
+    ):
         for max_iter in (1, 2, 5, 5000):
             model = PdproxSVC(
                 alpha, penalty=penalty, noise_budget=budget, fit_intercept=intercept, tol=1e-9,
                 max_iter=max_iter,
             ).fit(X, y, weights)  # fmt: skip
             found = model.certificate_
-            known = found.relative_gap > 0.0
-            unit = found.dual + found.gap / found.relative_gap if known else 1.0
-            excess = max(excess, (found.dual - optimum) / unit)
+            excess = max(excess, (found.dual - optimum) / unit_of(found))
         n_solved += model.converged_
-        furthest = max(furthest, abs(found.primal - optimum) / unit)
+        furthest = max(furthest, abs(found.primal - optimum) / unit_of(found))
     print(
-        f"{n_problems} problems: {n_solved} reach 1e-9, optimum within {furthest:.1e} of the "
-        f"independent solver's, bounds at most {excess:.1e} above it"
+        f"{options.problems} problems: {n_solved} reach 1e-9, optimum within {furthest:.1e} of "
+        f"the independent solver's, bounds at most {excess:.1e} above it"
     )
-
-
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks noise_budget",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--problems", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    campaign(options.problems, options.seed)

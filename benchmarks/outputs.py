@@ -6,7 +6,6 @@ the objective is above the optimum, no certified lower bound may be above the va
 solution. Fits at tol = 1e-9 must come within 1e-7 of that.
 """
 
-import argparse
 import time
 import warnings
 from collections import defaultdict
@@ -233,14 +232,16 @@ def _check_rigorous(drawn, estimator, upper, unit, line, tally):
         tally.report("ABOVE", f"a rigorous bound by {excess:.1e} above the optimum, {line}")
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks outputs", description=__doc__)
-    parser.add_argument("--problems", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--max-iter", type=int, default=6_000)
-    parser.add_argument("--rigorous-every", type=int, default=4, help="problems, without tasks")
-    parser.add_argument("--only", type=int, default=None, help="the number of one problem")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": 300,
+    "--seed": 0,
+    "--max-iter": 6_000,
+    "--rigorous-every": (4, "problems, without tasks"),
+    "--only": {"type": int, "help": "the number of one problem"},
+}
+
+
+def main(options):
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="Solution may be inaccurate")
     all_of_them, start, tally = combinations(), time.perf_counter(), Tally()

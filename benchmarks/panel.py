@@ -1,22 +1,20 @@
 """Two hundred fits of one state of the code, bit by bit, and beside those of another.
 
 A change of structure leaves every iterate, certificate and product with the data as it was. The
-fits are of all estimators, losses, penalties and layouts: hostile small ones of `benchmarks.fuzz`
-and `benchmarks.fuzz_newer`, and models of the data that scikit-learn bundles, with paths, blocks
-of rows and published methods. Nothing depends on time, but threads and processors may round in
-another way: compare files of one machine, made with the same number of threads.
+fits are of all estimators, losses, penalties and layouts: hostile small ones of `benchmarks.fuzz`,
+and models of the data that scikit-learn bundles, with paths, blocks of rows and published methods.
+Nothing depends on time, but threads and processors may round in another way: compare files of one
+machine, made with the same number of threads.
 
     python -m benchmarks panel before.json
     python -m benchmarks panel after.json --against before.json
 """
 
-import argparse
 import hashlib
 import json
-import os
-import platform
 import warnings
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +24,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.preprocessing import StandardScaler
 
 import skpd
-from benchmarks.fuzz import random_fit
-from benchmarks.fuzz_newer import FAMILIES
+from benchmarks.fuzz import NEWER
+from benchmarks.helpers.fuzz_small import converging
+from benchmarks.helpers.publish import machine
 from benchmarks.products import counted
 
 SMALL, HOSTILE = 80, 80  # fits of each campaign
@@ -97,9 +96,8 @@ def bundled():
         add(skpd.PdproxSVC(0.01), (layout(cancer[0]), cancer[1]))
         add(skpd.PdproxSVC(1e-3, penalty="l2"), (layout(cancer[0]), cancer[1]))
         add(skpd.LassoPDCertified(0.5), (layout(diabetes[0]), diabetes[1]))
-    for data, kinds in ((cancer, ("isg", "ippa", "hybrid")),):
-        for solver in kinds:
-            add(skpd.DRSVMClassifier(0.01, solver=solver, max_iter=30), data)
+    for solver in ("isg", "ippa", "hybrid"):
+        add(skpd.DRSVMClassifier(0.01, solver=solver, max_iter=30), cancer)
     for norm in (1, 2, np.inf):
         add(skpd.DRSVMClassifier(0.01, norm=norm), cancer)
     for solver in ("pdprox-dual", "pdprox-primal"):
@@ -123,27 +121,20 @@ def bundled():
     add(skpd.PathCV(skpd.PdproxSVC(), alphas=8, cv=3), cancer)
     for estimator, data in ((skpd.PdproxSVC(0.01), cancer), (skpd.ElasticNetPD(0.5), diabetes)):
         add(estimator, (skpd.RowBlocks(np.array_split(data[0], 4)), data[1]))
-        add(
-            estimator,
-            data,
-            lambda X, y, own=estimator: skpd.regularization_path(own, X, y, alphas=10),
-        )
+        add(estimator, data, partial(skpd.regularization_path, estimator, alphas=10))
     return cases
 
 
 def panel():
     """The name and the fit of every case."""
-    for number in range(SMALL):
-        estimator, X, y, weights = random_fit(np.random.default_rng([SEED, number]))
-        yield (
-            f"small {number}: {type(estimator).__name__}",
-            lambda: repeatable(estimator).fit(X, y, sample_weight=weights),  # noqa: B023 (called at once)
-        )
-    for number in range(HOSTILE):
-        family = list(FAMILIES)[number % len(FAMILIES)]
-        with np.errstate(all="ignore"):
-            case = FAMILIES[family](np.random.default_rng([SEED, number]))
-        yield f"hostile {number}: {family}", lambda: case.fit(repeatable(case.estimator), None)  # noqa: B023
+    drawn = {"small": (SMALL, {"": converging}), "hostile": (HOSTILE, NEWER)}
+    for kind, (count, families) in drawn.items():
+        for number in range(count):
+            family = list(families)[number % len(families)]
+            with np.errstate(all="ignore"):
+                case = families[family](np.random.default_rng([SEED, number]))
+            name = family or type(case.estimator).__name__
+            yield f"{kind} {number}: {name}", lambda: case.fit(repeatable(case.estimator))  # noqa: B023 (called at once)
     yield from bundled()
 
 
@@ -160,13 +151,6 @@ def recorded(fit):
     return {**left, "warnings": said, "products": dict(sorted(calls.items()))}
 
 
-def machine():
-    threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    versions = {module.__name__: module.__version__ for module in (np, skpd)}
-    return {"processor": platform.processor(), "python": platform.python_version(),
-            **threads, **versions}  # fmt: skip
-
-
 def differences(before, after):
     """A line for each fit that differs, with the attributes that do."""
     for name in before | after:
@@ -178,14 +162,13 @@ def differences(before, after):
             yield f"{name}: {', '.join(names)}"
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks panel", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("file", type=Path, help="where the fits go")
-    parser.add_argument("--against", type=Path, help="a file of another state of the code")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "file": {"type": Path, "help": "where the fits go"},
+    "--against": {"type": Path, "help": "a file of another state of the code"},
+}
+
+
+def main(options):
     found = {}
     for number, (name, fit) in enumerate(panel()):
         found[f"{number} {name}"] = recorded(fit)

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.helpers import contenders
 from benchmarks.helpers.contenders import OFTEN, QUADRATIC, SPARSE_MODELS, TOLERANCES, Contender
 from benchmarks.helpers.models import L1_RATIO, PATH
-from benchmarks.peers import compare
+from benchmarks.peers import compare, options_of
 
 CASES = {
     model: {data: (PATH,) for data in ("a9a", "reuters", "dense", "power-law")}
@@ -97,11 +97,12 @@ PEERS = [
 ]  # fmt: skip
 
 
-def main(arguments=()):
-    compare(
-        arguments,
-        "paths",
-        __doc__,
-        CASES,
-        lambda model: [OURS, *(peer for peer in PEERS if model in peer.models)],
-    )
+def entrants(model):
+    return [OURS, *(peer for peer in PEERS if model in peer.models)]
+
+
+OPTIONS = options_of("paths", CASES, entrants)
+
+
+def main(options):
+    compare(options, "paths", CASES, entrants)

@@ -12,7 +12,6 @@ warning, with the iterations. The last table gives, for each peer, the ratios at
 cases.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from benchmarks.helpers.contenders import PEERS
 from benchmarks.helpers.data import dataset, save
 from benchmarks.helpers.further_peers import FURTHER_PEERS
 from benchmarks.helpers.matrix_peers import MATRIX_PEERS
-from benchmarks.helpers.models import CASES, MODELS, add_selection, alpha_of, selected, with_more
+from benchmarks.helpers.models import CASES, MODELS, alpha_of, selected, selection, with_more
 from benchmarks.helpers.publish import machine, publish
 from benchmarks.helpers.race import race
 from benchmarks.helpers.results import OURS, alpha_text, best_objective, certified, excess, report
@@ -122,34 +121,38 @@ def entrants(model):
     return [SKPD, *(peer for peer in peers if model in peer.models)]
 
 
-def main(arguments=()):
-    compare(arguments, "peers", __doc__, with_more(CASES), entrants)
-
-
-def compare(arguments, name, description, all_cases, contenders):
-    """Run a comparison of the contenders for a model, or show its raw results."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m benchmarks {name}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_selection(parser, all_cases)
+def options_of(name, all_cases, contenders):
+    """The options of a comparison of the contenders for a model."""
     names = list(dict.fromkeys(one.name for model in all_cases for one in contenders(model)[1:]))
-    parser.add_argument("--contenders", nargs="+", choices=names, metavar="NAME",
-                        help=f"beside skpd: {names}")  # fmt: skip
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds per peer and case")
-    parser.add_argument("--clock", choices=("perf_counter", "process_time"),
-                        default="perf_counter", help="process_time, with a single core to run "
-                        "on, where others use the machine as well")  # fmt: skip
-    parser.add_argument("--output", type=Path, default=Path(f"{name}.png"), help="of the figure")
-    parser.add_argument("--redraw", type=Path, help="raw results to show instead of a run")
-    parser.add_argument("--publish", type=Path, metavar="FILE",
-                        help="also write the tables that doc/benchmarks.rst shows")  # fmt: skip
-    options = parser.parse_args(arguments)
+    clocks = "perf_counter", "process_time"
+    return {
+        **selection(all_cases),
+        "--quick": (False, "a tenth of the rows"),
+        "--contenders": {"nargs": "+", "choices": names, "default": names, "metavar": "NAME",
+                         "help": f"beside skpd: {names}"},
+        "--limit": (300.0, "seconds per peer and case"),
+        "--clock": {"choices": clocks, "default": clocks[0], "help": "process_time, with a single "
+                    "core to run on, where others use the machine as well"},
+        "--output": {"type": Path, "default": Path(f"{name}.json"), "help": "of raw results"},
+        "--redraw": {"type": Path, "help": "raw results to show instead of a run"},
+        "--publish": {"type": Path, "metavar": "FILE",
+                      "help": "also write the tables that doc/benchmarks.rst shows"},
+    }  # fmt: skip
+
+
+OPTIONS = options_of("peers", with_more(CASES), entrants)
+
+
+def main(options):
+    compare(options, "peers", with_more(CASES), entrants)
+
+
+def compare(options, name, all_cases, contenders):
+    """Run a comparison of the contenders for a model, or show its raw results."""
     if options.redraw:
         cases = json.loads(options.redraw.read_text())
     else:
-        wanted = [OURS, *(options.contenders or names)]
+        wanted = [OURS, *options.contenders]
 
         def invited(model):
             return [one for one in contenders(model) if one.name in wanted]
@@ -157,15 +160,7 @@ def compare(arguments, name, description, all_cases, contenders):
         chosen = selected(options.models, options.data, all_cases)
         chosen = [case for case in chosen if len(invited(case[1])) > 1]
         cases = run_all(options, chosen, invited)
-    order = list(MODELS)
-    cases.sort(key=lambda case: order.index(case["model"]))
+    cases.sort(key=lambda case: list(MODELS).index(case["model"]))
     print(report(cases))
     if options.publish:
         publish(cases, name, options.publish)
-    try:
-        from benchmarks.helpers.panels import draw
-    except ImportError:
-        print("\nno figure without matplotlib (pip install -r benchmarks/requirements.txt)")
-        return
-    draw(cases, options.output)
-    print(f"\nfigure: {options.output}")

@@ -6,14 +6,15 @@ time of the fit, the least of three, is given in pairs of one product with X and
 transpose by SciPy, the least seen.
 """
 
-import argparse
 import time
 import warnings
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.helpers.corner import timed
 from benchmarks.helpers.data import dataset
 from benchmarks.helpers.models import MODELS, REAL, alpha_of, selected
 from benchmarks.helpers.race import product_pair
@@ -48,22 +49,18 @@ def counted():
             setattr(Design, name, original)
 
 
-def seconds_of(fit, X, y):
-    start = time.perf_counter()
-    fit.fit(X, y)
-    return time.perf_counter() - start
-
-
 def total(calls, names):
     return sum(calls[name] for name in names)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks products", description=__doc__)
-    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="NAME", help=f"{[*MODELS]}")
-    parser.add_argument("--data", nargs="+", choices=REAL, default=REAL, metavar="NAME")
-    parser.add_argument("--tol", type=float, default=1e-6)
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--models": {"nargs": "+", "choices": MODELS, "metavar": "NAME", "help": f"{[*MODELS]}"},
+    "--data": {"nargs": "+", "choices": REAL, "default": REAL, "metavar": "NAME"},
+    "--tol": 1e-6,
+}
+
+
+def main(options):
     header = ["data", "model", "alpha", "iterations", "pairs", "bounded pairs",
               "compensated pairs", "gram", "time in pairs", "converged"]  # fmt: skip
     print("| " + " | ".join(header) + " |")
@@ -77,7 +74,7 @@ def main(arguments=()):
             warnings.simplefilter("ignore", ConvergenceWarning)
             with counted() as calls:
                 fit.fit(X, y)
-            took = min(seconds_of(fit, X, y) for _ in range(3))  # without what counting costs
+            took, _ = timed(partial(fit.fit, X, y), time.perf_counter)  # without counting
         # a product with X and one with its transpose make a pair
         cells = [
             name, model, f"{rule}", f"{fit.n_iter_}",

@@ -7,9 +7,7 @@ of three fits or of those that ten seconds hold. Memory is the largest that a fi
 in vectors of eight bytes for each row. A slope is that of a line through the logarithms.
 """
 
-import argparse
 import json
-import multiprocessing
 import time
 import warnings
 from pathlib import Path
@@ -17,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.blocks import Peak, anonymous
+from benchmarks.blocks import Peak
 from benchmarks.helpers.publish import machine
+from benchmarks.helpers.worker import in_own_process
 
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
 FEATURES = (1_000, 10_000, 100_000, 1_000_000)
@@ -65,22 +64,13 @@ def measured(name, n, d):
     del problem
     seconds, vectors = [], []
     while not seconds or (len(seconds) < 3 and sum(seconds) < ENOUGH):
-        before, peak = anonymous(), Peak()
-        peak.start()
         start = time.process_time()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), Peak() as peak:
             warnings.simplefilter("ignore")
             model.fit(X, y)
         seconds.append(time.process_time() - start)
-        peak.over.set()
-        peak.join()
-        vectors.append((peak.most - before) / (8.0 * n))
+        vectors.append(peak.grown / (8.0 * n))
     return min(seconds), max(*vectors, 0.0), bool(model.converged_)
-
-
-def in_own_process(*arguments):
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(measured, arguments)
 
 
 def slope(sizes, seconds):
@@ -88,17 +78,13 @@ def slope(sizes, seconds):
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks scaling",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--most", type=float, default=1e7, help="rows")
-    parser.add_argument(
-        "--publish", type=Path, metavar="FILE", help="also write the figure's data"
-    )
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--most": (1e7, "rows"),
+    "--publish": {"type": Path, "metavar": "FILE", "help": "also write the figure's data"},
+}
+
+
+def main(options):
     grown = [n for n in ROWS if n <= options.most]
     parts = {
         "rows": [(n, FEW_FEATURES) for n in grown],
@@ -111,7 +97,7 @@ def main(arguments=()):
         print("| --- |" + " --- |" * (len(sizes) + 1))
         found[part] = {"sizes": along, "seconds": {}, "vectors": {}}
         for name in NAMES:
-            cells = [in_own_process(name, *size) for size in sizes]
+            cells = [in_own_process(measured, name, *size) for size in sizes]
             seconds, vectors, fine = zip(*cells, strict=True)
             found[part]["seconds"][name], found[part]["vectors"][name] = seconds, vectors
             worst = max(worst, slope(along, seconds))

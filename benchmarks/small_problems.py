@@ -7,41 +7,32 @@ skpd finds must be within 1e-8 of the optimum, in units of the objective at 0, a
 above it, whatever the accuracy that is asked for.
 """
 
-import argparse
-
 import numpy as np
 
 from benchmarks import certificates as random
-from skpd import GroupLassoSVC
+from benchmarks.helpers.campaigns import solved
+from skpd import GroupLassoSVC, penalties
 from skpd.designs import Design, KernelMatrix
 from skpd.losses import Hinge, MarginLoss
-from skpd.penalties import (
-    L1,
-    FunctionOfNorm,
-    GroupL2,
-    L2Norm,
-    LInf,
-    SquaredGroupL2,
-    SquaredL2,
-)
+from skpd.penalties import FunctionOfNorm, GroupL2
 from skpd.penalties.increasing_functions import PowerOfNorm
 from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve
 from skpd.solvers.kernel_machines import solve_kernel_machine
-from tests.oracles.optima import NotSolved
 from tests.oracles.reference import conic_solution
 
 LINEAR_PENALTIES = [
-    FunctionOfNorm(L1()), FunctionOfNorm(L2Norm(), PowerOfNorm(1.5, 0.5)),
-    FunctionOfNorm(LInf(), PowerOfNorm(2.0, 3.0)), FunctionOfNorm(GroupL2(groups=2)),
-    SquaredGroupL2(groups=2),
+    FunctionOfNorm(penalties.L1()),
+    FunctionOfNorm(penalties.L2Norm(), PowerOfNorm(1.5, 0.5)),
+    FunctionOfNorm(penalties.LInf(), PowerOfNorm(2.0, 3.0)), FunctionOfNorm(GroupL2(groups=2)),
+    penalties.SquaredGroupL2(groups=2),
 ]  # fmt: skip
 ACCURACY = 1e-8
 
 
 def of_square(labels):
-    return SquaredL2()
+    return penalties.SquaredL2()
 
 
 def of_sum(labels):
@@ -85,7 +76,7 @@ def unit_of(problem):
 
 def kernel_case(rng, n_kernels, penalty_of, tol):
     """The certificate of a random model of kernels, its unit, and Clarabel's optimum."""
-    loss = random.LOSSES[rng.integers(len(random.LOSSES))]
+    loss = random.pick(rng, random.LOSSES)
     X, y, weights = random_rows(rng, loss)
     matrices, tables = zip(*(random_matrix(rng, X) for _ in range(n_kernels)), strict=True)
     alpha, intercept = 10.0 ** rng.uniform(-3, 0), bool(rng.integers(2))
@@ -103,12 +94,12 @@ def kernel_case(rng, n_kernels, penalty_of, tol):
 
 
 def some_norm(rng, d):
-    return LINEAR_PENALTIES[rng.integers(len(LINEAR_PENALTIES))]
+    return random.pick(rng, LINEAR_PENALTIES)
 
 
 def linear_case(rng, penalty_of, tol):
     """The same for a linear model."""
-    loss = random.LOSSES[rng.integers(len(random.LOSSES))]
+    loss = random.pick(rng, random.LOSSES)
     _, y, weights = random_rows(rng, loss)
     X = rng.normal(size=(len(y), 2 * int(rng.integers(1, 4))))
     penalty = penalty_of(rng, X.shape[1])
@@ -146,32 +137,31 @@ CASES = {
 }  # fmt: skip
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks small_problems", description=__doc__
-    )
-    parser.add_argument("--problems", type=int, default=200, help="of each part")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--parts", nargs="+", choices=list(CASES), default=list(CASES))
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (200, "of each part"),
+    "--seed": 0,
+    "--parts": {"nargs": "+", "choices": list(CASES), "default": list(CASES)},
+}
+
+
+def main(options):
     rng, wrong = np.random.default_rng(options.seed), 0
     for name in options.parts:
-        above, far, unsolved, solved = -np.inf, 0.0, 0, 0
-        while solved < options.problems:
-            tol = [ACCURACY, ACCURACY, 1e-4][solved % 3]
-            try:
-                certificate, unit, value = CASES[name](rng, tol)
-            except NotSolved:
-                continue
-            solved += 1
+        above, far, unsolved = -np.inf, 0.0, 0
+
+        def draw(number, case=CASES[name]):
+            tol = [ACCURACY, ACCURACY, 1e-4][number % 3]
+            return tol, *case(rng, tol)
+
+        for tol, certificate, unit, value in solved(options.problems, draw):
             above = max(above, (certificate.dual - value) / unit)
             if certificate.relative_gap > tol:
                 unsolved += 1
             elif tol == ACCURACY:
                 far = max(far, abs(certificate.primal - value) / unit)
         print(
-            f"{name:12} {solved} problems: largest excess of a certificate {above:.1e}, optima "
-            f"apart by {far:.1e} at most, {unsolved} not solved to the accuracy asked for",
+            f"{name:12} {options.problems} problems: largest excess of a certificate {above:.1e}, "
+            f"optima apart by {far:.1e} at most, {unsolved} not solved to the accuracy asked for",
             flush=True,
         )
         wrong += above > 1e-9 or far > 2.0 * ACCURACY

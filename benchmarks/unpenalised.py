@@ -12,16 +12,16 @@ instead, and as many times five without: those of which the fit says so, and nam
 Before, as many have margins or overlaps of 2^-20 to 2^-60, of which the answer is known exactly.
 """
 
-import argparse
+import itertools
 import time
 import traceback
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
 
 import mpmath
 import numpy as np
 
+from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.smooth_losses import DIGITS_KEPT
 from benchmarks.helpers.unpenalised_cases import MODELS
 from tests.oracles.optima import NotSolved
@@ -31,28 +31,11 @@ LEAST_UNIT = mpmath.mpf("1e-6")  # of the best constant prediction
 SHOWN = 5  # errors of a model that are printed
 
 
-@dataclass
-class Tally:
-    """What came of the fits of a model."""
-
-    counts: Counter = field(default_factory=Counter)
-    excess: float = -np.inf
-    distance: float = 0.0
-    seconds: float = 0.0
-
-    def line(self, name):
-        c = self.counts
-        return (
-            f"{name:22}{c['problems']:9}{c['above']:7}{self.excess:11.1e}{c['below']:7}"
-            f"{c['unconverged']:12}{c['far']:5}{self.distance:11.1e}{c['refused']:9}"
-            f"{c['errors']:8}{c['anew']:6}{self.seconds:9.2f}"
-        )
-
-
-HEADER = (
-    f"{'model':22}{'problems':>9}{'above':>7}{'excess':>11}{'below':>7}{'unconverged':>12}"
-    f"{'far':>5}{'distance':>11}{'refused':>9}{'errors':>8}{'anew':>6}{'slowest':>9}"
-)
+COLUMNS = (
+    "problems", "above", "excess", "below", "unconverged", "far", "distance", "refused", "errors",
+    "anew", "slowest",
+)  # fmt: skip
+FAULTS = ("above", "below", "unconverged", "far", "errors", "refused")
 
 
 def judge(case, model, tally):
@@ -68,8 +51,9 @@ def judge(case, model, tally):
         wrong += ["below"] if certificate.primal < own else []
     wrong += ["unconverged"] if not model.converged_ else []
     wrong += ["far"] if distance > FAR else []
-    tally.excess, tally.distance = max(tally.excess, excess), max(tally.distance, distance)
-    tally.counts.update(wrong)
+    tally["excess"] = max(tally["excess"], excess)
+    tally["distance"] = max(tally["distance"], distance)
+    tally.update(wrong)
     return [f"{name} (excess {excess:.1e}, distance {distance:.1e})" for name in wrong]
 
 
@@ -84,52 +68,49 @@ def one_fit(draw, seed, tally, *, shown):
         try:
             model = case.fit()
         except ValueError as error:
-            tally.counts["refused"] += 1
+            tally["refused"] += 1
             return [f"refused: {str(error).splitlines()[0]}"] if shown else []
         except Exception:
-            tally.counts["errors"] += 1
+            tally["errors"] += 1
             return [traceback.format_exc(limit=-2)]
-        tally.seconds = max(tally.seconds, time.process_time() - start)
+        tally["slowest"] = max(tally["slowest"], time.process_time() - start)
         return judge(case, model, tally)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks unpenalised", description=__doc__)
-    parser.add_argument("--problems", type=int, default=500, help="of each model")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--only", type=int, help="the number of one problem")
-    parser.add_argument("--separated", type=int, metavar="N", help="problems that separate")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (500, "of each model"),
+    "--seed": 0,
+    "--models": {"nargs": "+", "choices": MODELS, "default": list(MODELS)},
+    "--only": {"type": int, "help": "the number of one problem"},
+    "--separated": {"type": int, "metavar": "N", "help": "problems that separate"},
+}
+
+
+def main(options):
     if options.separated:
         from benchmarks.helpers.separated_cases import campaign
         from benchmarks.helpers.thin_margins import margins
 
         faults = margins(options.separated, options.seed)
         raise SystemExit(campaign(options.separated, options.seed) or min(faults, 1))
-    print(HEADER)
+    print(heading("model", COLUMNS))
     failed = 0
-    for name in options.models:
-        tally, number, shown = Tally(), 0, 0
-        which = list(MODELS).index(name)
-        while tally.counts["problems"] < (1 if options.only is not None else options.problems):
-            number = options.only if options.only is not None else number + 1
+    for which, name in enumerate(MODELS):
+        tally, shown = Counter(excess=-np.inf, distance=0.0, slowest=0.0), 0
+        for number in itertools.count(1) if options.only is None else [options.only]:
+            if name not in options.models or tally["problems"] == options.problems:
+                break
             seed = [options.seed, which, number]
             try:
                 wrong = one_fit(MODELS[name], seed, tally, shown=options.only is not None)
             except NotSolved:
                 wrong = None
-            if wrong is None:
-                tally.counts["anew"] += 1
-                if options.only is not None:
-                    break
-                continue
-            tally.counts["problems"] += 1
-            for line in wrong:
+            tally["problems" if wrong is not None else "anew"] += 1
+            for line in wrong or ():
                 shown += 1
                 if shown <= SHOWN or options.only is not None:
                     print(f"   {name} --only {number}: {line}", flush=True)
-        print(tally.line(name), flush=True)
-        failed += sum(tally.counts[key] for key in ("above", "below", "unconverged", "far"))
-        failed += tally.counts["errors"] + tally.counts["refused"]
+        if name in options.models:
+            print(counts(name, tally, COLUMNS), flush=True)
+        failed += sum(tally[fault] for fault in FAULTS)
     raise SystemExit(1 if failed else 0)

@@ -7,17 +7,11 @@ the accuracy of its own.
 
 The time of each is that of its loosest tolerance whose objective, evaluated here, is within 1e-6
 of the best one known as a share of that of the best constant prediction: seconds of the processor,
-the least of several fits. ``--profile`` shows where the time goes of models that are slower than
-another.
+the least of several fits.
 """
 
-import argparse
-import cProfile
-import pstats
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,29 +20,15 @@ from benchmarks.helpers.unpenalised_speed_cases import CASES
 ACCURACY = 1e-6  # of the objective of the best constant prediction
 TOLERANCES = tuple(10.0**-k for k in range(2, 13))
 BUDGET = 1.0  # seconds in which fits are repeated
-SHOWN, PROFILED = 15, 20  # functions of a profile, and fits
 
 
-@dataclass
-class Race:
-    """The fits of one contender at tolerances from loose to tight."""
-
-    name: str
-    fit: Callable
-    runs: list = field(default_factory=list)
-    failure: str = ""
-
-    def run(self, tolerances, reached):
-        """Fits at tolerances until one is accurate enough, or changes nothing."""
-        for tol in tolerances:
-            try:
-                seconds, coef = least_seconds(lambda tol=tol: self.fit(tol))
-            except Exception as error:  # of another library: shown in the table
-                self.failure = f"{type(error).__name__}: {str(error).splitlines()[0]}"[:90]
-                return
-            self.runs.append((seconds, coef, tol))
-            if reached(coef):
-                return
+def race(fit, reached):
+    """Seconds, coefficients and tolerance of the loosest accurate fit, or of the tightest."""
+    for tol in TOLERANCES:
+        seconds, coef = least_seconds(lambda tol=tol: fit(tol))
+        if reached(coef):
+            break
+    return seconds, coef, tol
 
 
 def least_seconds(fit):
@@ -63,16 +43,6 @@ def least_seconds(fit):
     return min(seconds), coef
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """The ratios of a case and what to profile."""
-
-    title: str
-    ratios: dict[str, float]
-    fit: Callable
-    tol: float
-
-
 def best_known(case):
     """The smallest objective of any contender with a tolerance of 1e-10."""
     values = []
@@ -85,7 +55,7 @@ def best_known(case):
 
 
 def run_case(case):
-    """Let skpd and its peers at a case and print a line for each peer."""
+    """The ratios of the peers at a case, with a line printed for each."""
     best, unit = best_known(case), max(case.constant, 1e-12)
 
     def distance(coef):
@@ -94,21 +64,22 @@ def run_case(case):
     def reached(coef):
         return distance(coef) <= ACCURACY
 
-    ours = Race("skpd", case.fit)
-    ours.run(TOLERANCES, reached)
-    if ours.failure:
-        print(f"{case.title:42} {ours.failure}", flush=True)
-        return None
-    seconds, coef, tol = ours.runs[-1]
+    def failed(name, error):
+        print(f"{case.title:42} {name:22} {type(error).__name__}: {error}"[:150], flush=True)
+
+    try:
+        seconds, coef, tol = race(case.fit, reached)
+    except Exception as error:
+        failed("skpd", error)
+        return {}
     own, ratios = f"{seconds * 1e3:10.2f} ms ({distance(coef):8.1e}, tol {tol:g})", {}
     for name, fit in case.peers.items():
-        peer = Race(name, fit)
         accurate = case.objective_of.get(name, reached)
-        peer.run(TOLERANCES, accurate)
-        if peer.failure:
-            print(f"{case.title:42} {name:22} {peer.failure}", flush=True)
+        try:
+            other, theirs, their_tol = race(fit, accurate)
+        except Exception as error:  # of another library
+            failed(name, error)
             continue
-        other, theirs, their_tol = peer.runs[-1]
         ratios[name] = other / seconds if accurate(theirs) else np.inf
         far = distance(theirs) if accurate is reached else np.nan
         print(
@@ -116,39 +87,22 @@ def run_case(case):
             f"tol {their_tol:g}){ratios[name]:9.2f}",
             flush=True,
         )
-    return Outcome(case.title, ratios, case.fit, tol)
+    return ratios
 
 
-def profile(outcome):
-    """Print where the time of a fit goes."""
-    outcome.fit(outcome.tol)
-    profiler = cProfile.Profile(time.process_time)
-    profiler.enable()
-    for _ in range(PROFILED):
-        outcome.fit(outcome.tol)
-    profiler.disable()
-    print(f"\n{outcome.title}, {PROFILED} fits")
-    stats = pstats.Stats(profiler).strip_dirs()
-    stats.sort_stats("tottime").print_stats(SHOWN)
-    stats.sort_stats("cumtime").print_stats(3 * SHOWN)
+OPTIONS = {
+    "--cases": {"nargs": "+", "choices": CASES, "default": list(CASES)},
+    "--rows": (680_000, "of the table of policies"),
+}
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks unpenalised_speed", description=__doc__
-    )
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--rows", type=int, default=680_000, help="of the table of policies")
-    parser.add_argument("--profile", action="store_true")
-    options = parser.parse_args(arguments)
+def main(options):
     warnings.simplefilter("ignore")
     print(f"{'model and data':42} {'peer':22}{'skpd':>35}{'peer':>35}{'ratio':>9}")
-    outcomes = [run_case(CASES[name](options.rows)) for name in options.cases]
     ratios = [
-        (ratio, f"{outcome.title}, {name}")
-        for outcome in outcomes
-        if outcome is not None
-        for name, ratio in outcome.ratios.items()
+        (ratio, f"{case.title}, {name}")
+        for case in (CASES[chosen](options.rows) for chosen in options.cases)
+        for name, ratio in run_case(case).items()
     ]
     finite = [ratio for ratio, _ in ratios if np.isfinite(ratio)]
     slower = sorted(pair for pair in ratios if pair[0] < 1.0)
@@ -157,8 +111,4 @@ def main(arguments=()):
         print(f"{len(ratios)} ratios, geometric mean {mean:.2f}, {len(slower)} below 1")
     for ratio, title in slower:
         print(f"   {ratio:.2f}  {title}")
-    if options.profile:
-        for outcome in outcomes:
-            if outcome is not None and min(outcome.ratios.values(), default=np.inf) < 1.0:
-                profile(outcome)
     raise SystemExit(1 if slower else 0)

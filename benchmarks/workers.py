@@ -1,4 +1,4 @@
-"""Fits on the workers of a local Dask cluster: cost beside local fits, memory, faults and dask-ml.
+"""Fits on the workers of a local Dask cluster: cost beside local fits, memory and faults.
 
 Parts, all of them by default:
 
@@ -11,13 +11,10 @@ cost    The l1-penalised hinge and logistic losses on generated float32 data, wi
 memory  The peak of what is resident in this process for 1, 4 and 16 million rows, less what was
         there before the fit.
 faults  A worker is killed at a random moment of each of 20 fits.
-peers   Squared l2 + logistic loss beside the solvers of dask-ml: time to an objective value within
-        1e-6 of the best known, relative to that of the best constant prediction. Each solver runs
-        with the least of the numbers of iterations below that reaches it.
+
+How fast fits are beside those of dask-ml is among `benchmarks.corners`.
 """
 
-import argparse
-import importlib
 import os
 import signal
 import threading
@@ -35,14 +32,11 @@ from benchmarks.helpers.data import load
 from skpd.dask.worker_group import WorkerGroup
 from skpd.problems.shards.smoothing import curvature
 
-from .blocks import Peak, anonymous
+from .blocks import Peak
 
 CHUNK = 250_000  # rows
 NOISE, TRUE = 0.5, 10  # of the targets, and the features that they depend on
 ALPHA = 1e-3
-ITERATIONS = (5, 10, 20, 50, 100, 200, 500, 1000)
-ACCURACY = 1e-6
-LIMIT = 300.0  # seconds of a peer
 
 
 def cluster_of(n_workers):
@@ -177,11 +171,9 @@ def part_memory(options):
     with cluster_of(2) as cluster, Client(cluster):
         for millions in (1, 4, 16):
             X, y = generated(millions * 1_000_000, 20)
-            before, peak = anonymous(), Peak()
-            peak.start()
-            skpd.dask.PdproxSVC(ALPHA).fit(X, y)
-            peak.over.set()
-            print(f"{millions} million rows: {(peak.most - before) / 1e6:.0f} MB", flush=True)
+            with Peak() as peak:
+                skpd.dask.PdproxSVC(ALPHA).fit(X, y)
+            print(f"{millions} million rows: {peak.grown / 1e6:.0f} MB", flush=True)
 
 
 def part_faults(options):
@@ -216,44 +208,6 @@ def part_faults(options):
 LOSSES = "hinge", "logistic", "squared_hinge"
 
 
-def part_peers(options):
-    try:
-        peer = importlib.import_module("dask_ml.linear_model").LogisticRegression
-    except ImportError as error:
-        print(f"dask-ml is not to be had: {error}")
-        return
-    n, d = options.peer_rows, 50
-    with cluster_of(2) as cluster, Client(cluster):
-        X, y = generated(n, d)
-        alpha = 1e-4
-        given = {"alpha": alpha, "penalty": "l2", "loss": "logistic"}
-        best = skpd.dask.PdproxSVC(**given, tol=1e-10).fit(X, y)
-        model = skpd.dask.PdproxSVC(**given, tol=ACCURACY)
-        own = min(timed(model, X, y) for _ in range(3))
-        share = float(y.mean().compute())
-        unit = -share * np.log(share) - (1.0 - share) * np.log(1.0 - share)  # of the null model
-        print(f"{n:,} x {d}: {own:.2f} s, certified to {model.relative_gap_:.0e}", flush=True)
-        for solver in ("lbfgs", "newton", "gradient_descent", "admm", "proximal_grad"):
-            gap = np.inf
-            for most in ITERATIONS:
-                other = peer(solver=solver, C=1.0 / (alpha * n), max_iter=most, tol=1e-12)
-                start = time.perf_counter()
-                try:
-                    other.fit(X, y)
-                except Exception as error:
-                    print(f"  {solver}: {type(error).__name__}: {error}")
-                    break
-                seconds, before = time.perf_counter() - start, gap
-                gap = value_of(other, X, y, alpha) - best.certificate_.dual
-                print(
-                    f"  dask-ml {solver}: {seconds:.2f} s for {most} iterations, relative gap "
-                    f"{gap / unit:.1e}, ratio {seconds / own:.1f}",
-                    flush=True,
-                )
-                if gap <= ACCURACY * unit or seconds > LIMIT or gap > 0.99 * before:
-                    break
-
-
 def value_of(model, X, y, alpha):
     """The objective value of a model."""
     w, b = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
@@ -261,19 +215,16 @@ def value_of(model, X, y, alpha):
     return float(da.mean(da.logaddexp(0.0, -margins)).compute()) + 0.5 * alpha * float(w @ w)
 
 
-def main(arguments=()):
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith("part_")}
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks workers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--features", type=int, default=100)
-    parser.add_argument("--peer-rows", type=int, default=1_000_000)
-    parser.add_argument("--fits", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+PARTS = {"same": part_same, "cost": part_cost, "memory": part_memory, "faults": part_faults}
+OPTIONS = {
+    "--parts": {"nargs": "+", "choices": PARTS, "default": list(PARTS)},
+    "--rows": 20_000_000,
+    "--features": 100,
+    "--fits": 20,
+    "--seed": 0,
+}
+
+
+def main(options):
     for name in options.parts:
-        parts[name](options)
+        PARTS[name](options)

@@ -17,15 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from benchmarks.helpers.models import (
-    DELTA,
-    EPSILON,
-    L1_RATIO,
-    QUANTILE,
-    SLOPE,
-    SMOOTHING,
-    group_sizes,
-)
+from benchmarks.helpers import models
 
 INF = np.inf
 # what makes linear programmes together
@@ -87,22 +79,23 @@ def loss_parts(loss, A, y):
     For a loss of the margin in a = -y theta >= 0, for one of the residual in theta, or in the
     two parts p - q of it with p, q >= 0.
     """
-    margin, residual = -(y[:, None] * A).T, A.T
-    tube = [(1.0, y + EPSILON), (-1.0, EPSILON - y)]  # of p and of q, by sign and slope
+    margin, residual = -(sp.diags_array(y) @ A).T, A.T
+    half = models.EPSILON
+    tube = [(1.0, y + half), (-1.0, half - y)]  # of p and of q, by sign and slope
     return {
         "hinge": lambda: [Part(margin, -1.0, 0.0, 0.0, 1.0)],
         "generalized_hinge": lambda: [
             Part(margin, -1.0, 0.0, 0.0, 1.0),
-            Part(margin, 0.0, 0.0, 0.0, SLOPE - 1.0),
+            Part(margin, 0.0, 0.0, 0.0, models.SLOPE - 1.0),
         ],
-        "smoothed_hinge": lambda: [Part(margin, -1.0, SMOOTHING, 0.0, 1.0)],
+        "smoothed_hinge": lambda: [Part(margin, -1.0, models.SMOOTHING, 0.0, 1.0)],
         "squared_hinge": lambda: [Part(margin, -1.0, 0.5, 0.0)],
         "modified_huber": lambda: [Part(margin, -1.0, 0.5, 0.0, 4.0)],
         "logistic": lambda: [logistic_part(margin)],
         "absolute": lambda: [Part(residual, y, 0.0, -1.0, 1.0)],
         "epsilon_insensitive": lambda: [Part(s * residual, t, 0.0, 0.0, 1.0) for s, t in tube],
-        "pinball": lambda: [Part(residual, y, 0.0, -QUANTILE, 1.0 - QUANTILE)],
-        "huber": lambda: [Part(residual, y, 1.0, -DELTA, DELTA)],
+        "pinball": lambda: [Part(residual, y, 0.0, -models.QUANTILE, 1.0 - models.QUANTILE)],
+        "huber": lambda: [Part(residual, y, 1.0, -models.DELTA, models.DELTA)],
         "squared": lambda: [Part(residual, y, 1.0)],
         "squared_epsilon_insensitive": lambda: [Part(s * residual, t, 0.5, 0.0) for s, t in tube],
     }[loss]()
@@ -129,8 +122,8 @@ def penalty_parts(penalty, E, n, alpha):
 
     alpha is the radius of an l1 ball, and half the width of a box.
     """
-    d, total, share = E.shape[1], n * alpha, L1_RATIO * n * alpha
-    rest, sizes = total - share, group_sizes(d)
+    d, total, share = E.shape[1], n * alpha, models.L1_RATIO * n * alpha
+    rest, sizes = total - share, models.group_sizes(d)
     roots, D = np.sqrt(sizes), sp.csc_array(np.diff(np.eye(d), axis=0).T)
 
     def box(columns, reach):
@@ -198,7 +191,7 @@ def constraints(parts):
     return sp.block_diag(blocks, format="csc"), offset, own
 
 
-def solve_by_highs(parts, method, limit):
+def solve_by_highs(parts, method, limit=np.inf):
     """(seconds, the multipliers of the equations) of a linear programme by HiGHS.
 
     A TimeoutError after the limit, in seconds.
@@ -219,8 +212,8 @@ def solve_by_highs(parts, method, limit):
     return seconds, np.array(found.eqlin.marginals)
 
 
-def solve_by_clarabel(parts, limit):
-    """(seconds, the multipliers of the equations) by Clarabel with its default tolerances.
+def solve_by_clarabel(parts, limit=np.inf, tol=None):
+    """(seconds, the multipliers of the equations) by Clarabel, by default with its tolerances.
 
     After the limit, in seconds, they are the last ones.
     """
@@ -250,6 +243,9 @@ def solve_by_clarabel(parts, limit):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.time_limit = limit
+    if tol is not None:
+        settings.max_iter = 1000
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     start = time.perf_counter()
     found = clarabel.DefaultSolver(P, cost, A, b, cones, settings).solve()
     seconds = time.perf_counter() - start

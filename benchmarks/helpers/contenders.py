@@ -8,10 +8,12 @@ from importlib.util import find_spec
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.helpers import conic
 from benchmarks.helpers.matrix_models import MATRIX_MODELS
-from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE, group_size
+from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
+LARGEST_HESSIAN = 10_000  # columns: a matrix of second derivatives has then 800 MB
 OFTEN = 10**7  # iterations: the time limit ends a fit
 
 
@@ -76,73 +78,31 @@ def linear_programme(X, y, model, alpha, method):
     from scipy.optimize import linprog
 
     n, d = X.shape
-    S, ones = signed(X, y), np.ones(n)
-    if d > 4 * n:
-        A = sp.hstack([-S, S, -sp.eye_array(n)], format="csc")
-        cost = np.concatenate([np.full(2 * d, alpha * n), ones])
-        found = linprog(cost, A_ub=A, b_ub=-ones, method=method)
-    else:
-        A = sp.hstack([S.T, -sp.eye_array(d)], format="csc")
-        lower = np.concatenate([np.zeros(n), np.full(d, -alpha * n)])
-        upper = np.concatenate([ones, np.full(d, alpha * n)])
-        cost = np.concatenate([-ones, np.zeros(d)])
-        bounds = np.column_stack([lower, upper])
-        found = linprog(cost, A_eq=A, b_eq=np.zeros(d), bounds=bounds, method=method)
+    if d <= 4 * n:
+        parts = conic.programme(model.loss, model.penalty, X, y, alpha, False)
+        return conic.solve_by_highs(parts, method)[1]
+    S = sp.diags_array(y) @ sp.csr_array(X)
+    A = sp.hstack([-S, S, -sp.eye_array(n)], format="csc")
+    cost = np.concatenate([np.full(2 * d, alpha * n), np.ones(n)])
+    found = linprog(cost, A_ub=A, b_ub=-np.ones(n), method=method)
     if not found.success:
         raise RuntimeError(found.message)
-    return found.x[:d] - found.x[d : 2 * d] if d > 4 * n else -found.eqlin.marginals
+    return found.x[:d] - found.x[d : 2 * d]
 
 
 def conic_programme(X, y, model, alpha, tol):
     """The hinge models by Clarabel, in the dual form of `linear_programme`."""
-    import clarabel
-
-    n, d = X.shape
-    rows = sp.eye_array(n)
-    upper = n * alpha
-    if model.penalty == "group":
-        size = group_size(d)
-        upper *= np.sqrt(size)
-        # every group gives the cone (upper, v_g), its first row the bound
-        places = np.arange(d) + np.arange(d) // size + 1
-        n_groups = d // size
-        ball = sp.coo_array((-np.ones(d), (places, np.arange(d))), shape=(d + n_groups, d))
-        limits = np.zeros(d + n_groups)
-        limits[:: size + 1] = upper
-        cones = [clarabel.SecondOrderConeT(size + 1)] * n_groups
-    else:
-        ball = sp.vstack([sp.eye_array(d), -sp.eye_array(d)])
-        limits = np.full(2 * d, upper)
-        cones = [clarabel.NonnegativeConeT(2 * d)]
-    A = sp.block_array(
-        [[signed(X, y).T, -sp.eye_array(d)], [rows, None], [-rows, None], [None, ball]],
-        format="csc",
-    )
-    b = np.concatenate([np.zeros(d), np.ones(n), np.zeros(n), limits])
-    cones = [clarabel.ZeroConeT(d), clarabel.NonnegativeConeT(2 * n), *cones]
-    cost = np.concatenate([-np.ones(n), np.zeros(d)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_iter = 1000
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-    quadratic = sp.csc_matrix((n + d, n + d))
-    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
-    return np.array(solver.solve().z)[:d]
-
-
-def signed(X, y):
-    """diag(y) X, sparse."""
-    return sp.diags_array(y) @ sp.csr_array(X)
+    parts = conic.programme(model.loss, model.penalty, X, y, alpha, False)
+    return conic.solve_by_clarabel(parts, tol=tol)[1]
 
 
 def linear_svc(X, y, model, alpha, tol):
     from sklearn.svm import LinearSVC
 
-    C = 1.0 / (alpha * len(y))
-    fit = LinearSVC(
-        loss="hinge", C=C, fit_intercept=False, tol=tol, max_iter=OFTEN, random_state=0
-    )
-    return fit.fit(X, y).coef_
+    several = model.loss == "crammer_singer"
+    own = {"multi_class": "crammer_singer"} if several else {"loss": "hinge"}
+    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+    return LinearSVC(C=1.0 / (alpha * len(y)), **own, **options).fit(X, y).coef_
 
 
 def quantile_regressor(X, y, model, alpha, method):
@@ -164,9 +124,11 @@ def sklearn_descent(X, y, model, alpha, tol):
 def sklearn_logistic(X, y, model, alpha, tol, solver):
     from sklearn.linear_model import LogisticRegression
 
-    C = 1.0 / (alpha * len(y))
+    if solver == "newton-cholesky" and X.shape[1] * (y.max() + 1) > LARGEST_HESSIAN:
+        raise RuntimeError(f"no room for second derivatives of {X.shape[1]} x {y.max() + 1}")
+    C, ratio = 1.0 / (alpha * len(y)), float(model.penalty == "l1")
     options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    return LogisticRegression(C=C, l1_ratio=1, solver=solver, **options).fit(X, y).coef_
+    return LogisticRegression(C=C, l1_ratio=ratio, solver=solver, **options).fit(X, y).coef_
 
 
 def celer(X, y, model, alpha, tol):
@@ -197,18 +159,12 @@ def adelie(X, y, model, alpha, tol):
     matrix = (ad.matrix.sparse if sp.issparse(X) else ad.matrix.dense)(X, method="naive")
     logistic = model.loss == "logistic"
     loss = ad.glm.binomial((y > 0).astype(float)) if logistic else ad.glm.gaussian(y)
-    state = ad.grpnet(
-        matrix,
-        loss,
-        alpha=L1_RATIO if model.penalty == "elastic-net" else 1.0,
-        lmda_path=np.atleast_1d(alpha),
-        intercept=False,
-        early_exit=False,
-        progress_bar=False,
-        tol=tol,
-        irls_tol=tol,
-        max_iters=OFTEN,
-    )
+    options = {
+        "intercept": False, "early_exit": False, "progress_bar": False, "tol": tol,
+        "irls_tol": tol, "max_iters": OFTEN, "lmda_path": np.atleast_1d(alpha),
+    }  # fmt: skip
+    ratio = L1_RATIO if model.penalty == "elastic-net" else 1.0
+    state = ad.grpnet(matrix, loss, alpha=ratio, **options)
     if state.betas.shape[0] != np.size(alpha):
         raise RuntimeError(f"{state.betas.shape[0]} of {np.size(alpha)} solutions returned")
     return state.betas.toarray()

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from benchmarks.helpers.campaigns import unit_of
+
 LONG = 20.0  # seconds, above which one fit is enough
 TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6)  # tolerances
 CLOSE = 1e-2  # of the accuracy: how tight the lower bound is to which objectives are compared
@@ -127,10 +129,7 @@ def beside_peers(corner, data):
         warnings.simplefilter("ignore")
         tight = corner.ours(CLOSE * corner.accuracy, *data)
     certificate = tight.certificate_
-    unit = 1.0
-    if certificate.relative_gap:
-        unit = certificate.dual + certificate.gap / certificate.relative_gap
-    enough = certificate.dual + corner.accuracy * unit
+    enough = certificate.dual + corner.accuracy * unit_of(certificate)
     found = {"converged": False, "seconds": np.nan, "beside": "none", "theirs": np.inf}
     for tol in corner.tols:
         seconds, model = timed(lambda tol=tol: corner.ours(tol, *data), corner.clock)

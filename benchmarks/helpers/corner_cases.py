@@ -1,22 +1,15 @@
 """The corners, with their data, their peers and their aims."""
 
 from functools import cache, partial
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, make_regression
 
 import skpd
+from benchmarks.helpers import corner_outputs as outputs
 from benchmarks.helpers.contenders import TOLERANCES, sklearn_logistic
 from benchmarks.helpers.corner import TIGHTER, Corner
-from benchmarks.helpers.corner_outputs import (
-    class_corners,
-    completion_corners,
-    kernel_corners,
-    norm_corners,
-    quantile_corners,
-)  # fmt: skip
 from benchmarks.helpers.corner_sharded import block_corners, dask_corners, path_corners
 from benchmarks.helpers.data import dataset, uniform_sparse
 from benchmarks.helpers.models import MODELS
@@ -163,12 +156,9 @@ def table_corners():
 
     for n, d in ((100, 5), (442, 10), (1000, 20)):
         yield Corner(
-            f"LassoCV, {n:,} x {d}",
-            partial(diabetes_like, n, d),
-            many(ours_cv, 3),
-            0.67,
+            f"LassoCV, {n:,} x {d}", partial(diabetes_like, n, d), many(ours_cv, 3), 0.67,
             beside=("scikit-learn", many(LassoCV().fit, 3)),
-        )
+        )  # fmt: skip
         yield Corner(
             f"100 times Lasso, {n:,} x {d}", partial(diabetes_like, n, d), many(ours, 100), 1.0,
             beside=("scikit-learn", many(Lasso(1.0).fit, 100)), limit=0.1,
@@ -179,7 +169,6 @@ def table_corners():
 
 
 def ridge_corners():
-    from benchmarks.helpers.contenders import Contender
     from benchmarks.helpers.further_peers import FURTHER_PEERS
 
     cells = (
@@ -188,21 +177,19 @@ def ridge_corners():
     )  # fmt: skip
     for name, data in cells:
         share = (lambda n: 1.0 / n) if name != "elastic-net-hinge" else 1e-2
-        ours, objective, _ = of_model(name, share)
+        ours, objective, peer = of_model(name, share)
         invited = [
             one for one in FURTHER_PEERS
             if name in one.models and one.name in ("Snap ML", "ReHLine") and one.installed
         ]  # fmt: skip
 
-        def fit(one: Contender, setting, X, y, name=name, share=share):
-            alpha = share(len(y)) if callable(share) else MODELS[name].alpha_max(X, y) * share
-            found = one.fit(arranged(one, X, name), y, MODELS[name], alpha, setting)
-            return np.ravel(found), 0.0
+        def fit(one, X, y, model, alpha, setting, name=name):
+            return one.fit(arranged(one, X, name), y, model, alpha, setting)
 
         yield Corner(
             f"{name}, {data}", partial(named_data, data, name), ours, 1.0, tols=TIGHTER,
             objective=objective,
-            peers=tuple((f"{one.name} {one.variant}", one.settings, partial(fit, one))
+            peers=tuple((f"{one.name} {one.variant}", one.settings, peer(partial(fit, one)))
                         for one in invited),
         )  # fmt: skip
 
@@ -227,10 +214,9 @@ def named_data(data, model):
 @cache
 def corners():
     """All of them, in the order of the table."""
-    return list(
-        chain(
-            robust_corners(), single_corners(), class_corners(), quantile_corners(),
-            completion_corners(), norm_corners(), table_corners(), kernel_corners(),
-            block_corners(), dask_corners(), path_corners(), ridge_corners(),
-        )
-    )  # fmt: skip
+    return [
+        *robust_corners(), *single_corners(), *outputs.class_corners(),
+        *outputs.quantile_corners(), *outputs.completion_corners(), *outputs.norm_corners(),
+        *table_corners(), *outputs.kernel_corners(), *block_corners(), *dask_corners(),
+        *path_corners(), *ridge_corners(),
+    ]  # fmt: skip

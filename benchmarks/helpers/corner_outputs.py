@@ -3,14 +3,19 @@
 from functools import cache, partial
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_classification
 
 import skpd
 from benchmarks.completion import ratings
 from benchmarks.helpers.contenders import OFTEN, TOLERANCES
 from benchmarks.helpers.corner import TIGHTER, Corner
 from benchmarks.helpers.data import dataset, text, with_outputs
-from benchmarks.kernels import rows as kernel_rows
+
+
+def of_dataset(name, target):
+    data = dataset(name)
+    return data.X, getattr(data, target)
+
 
 # Classes
 
@@ -52,11 +57,6 @@ def matrix_of(model):
     return model.coef_, model.intercept_
 
 
-def wide_classes():
-    data = dataset("wide")
-    return data.X, data.classes
-
-
 def digits():
     X, y = load_digits(return_X_y=True)
     return X / 16.0, y
@@ -86,7 +86,10 @@ def class_corners():
             for solver in ("newton-cg", "lbfgs")
         ),
     )  # fmt: skip
-    for name, data in (("digits", digits), ("500 x 5,000", wide_classes)):
+    for name, data in (
+        ("digits", digits),
+        ("500 x 5,000", partial(of_dataset, "wide", "classes")),
+    ):
         for C in (1.0, 100.0):
             yield Corner(
                 f"softmax, {name}, C = {C:g}", data, partial(softmax, C=C, intercept=False), 1.2,
@@ -151,20 +154,10 @@ def completion_corners():
             )  # fmt: skip
 
 
-def school():
-    data = dataset("school")
-    return data.X, data.response
-
-
 def tasks(tol, X, y, *, loss):
     return skpd.MultiTaskPD(
         1e-5, tasks=0, loss=loss, penalty="l1inf", fit_intercept=False, tol=tol
     ).fit(X, y)
-
-
-def reuters():
-    data = dataset("reuters")
-    return data.X, data.labels
 
 
 def largest(tol, X, y, *, alpha):
@@ -174,23 +167,22 @@ def largest(tol, X, y, *, alpha):
 def norm_corners():
     for loss in ("epsilon_insensitive", "absolute"):
         yield Corner(
-            f"School, l1inf, {loss}, alpha 1e-5",
-            school,
-            partial(tasks, loss=loss),
-            1.0,
-            beside=("seconds", 5.0),
-        )
+            f"School, l1inf, {loss}, alpha 1e-5", partial(of_dataset, "school", "response"),
+            partial(tasks, loss=loss), 1.0, beside=("seconds", 5.0),
+        )  # fmt: skip
     for alpha, seconds in ((1e-2, 0.8), (1e-1, 4.0)):
         yield Corner(
-            f"linf + hinge, Reuters, alpha {alpha:g}",
-            reuters,
-            partial(largest, alpha=alpha),
-            1.0,
-            beside=("seconds", seconds),
-        )
+            f"linf + hinge, Reuters, alpha {alpha:g}", partial(of_dataset, "reuters", "labels"),
+            partial(largest, alpha=alpha), 1.0, beside=("seconds", seconds),
+        )  # fmt: skip
 
 
 # Kernels
+
+
+def kernel_rows(n):
+    X, y = make_classification(n, 20, n_informative=10, flip_y=0.1, random_state=0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
 def kernel_svc(tol, X, y, *, gamma, C):
@@ -217,16 +209,20 @@ def objective_of_kernel(found, X, y, *, gamma, C):
     return float(np.mean(slack)) + 0.5 / (C * len(y)) * float(weights @ z[support])
 
 
-def kernel_corners():
+def svc_corners(n, tols=TIGHTER):
     for gamma in (0.05, 0.001):
         for C in (1.0, 10.0):
             options = {"gamma": gamma, "C": C}
             yield Corner(
-                f"kernel SVC, 5,000 x 20, gamma {gamma:g}, C = {C:g}", partial(kernel_rows, 5_000),
-                partial(kernel_svc, **options), 1.0, tols=TIGHTER, of_ours=of_kernel_machine,
+                f"kernel SVC, {n:,} x 20, gamma {gamma:g}, C = {C:g}", partial(kernel_rows, n),
+                partial(kernel_svc, **options), 1.0, tols=tols, of_ours=of_kernel_machine,
                 objective=partial(objective_of_kernel, **options),
                 peers=(("SVC", (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6), partial(svc, **options)),),
             )  # fmt: skip
+
+
+def kernel_corners():
+    yield from svc_corners(5_000)
     yield Corner(
         "kernel SVC, 20,000 x 20", partial(kernel_rows, 20_000),
         partial(kernel_svc, gamma=0.05, C=1.0), 1.0, memory=1.6,

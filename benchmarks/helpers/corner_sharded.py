@@ -59,7 +59,7 @@ def block_corners():
 
 ALPHA = 1e-4
 ITERATIONS = (10, 20, 50, 100, 200)
-SOLVERS = "lbfgs", "newton"  # the others of dask-ml take minutes (`benchmarks workers`)
+SOLVERS = "lbfgs", "newton"  # the others of dask-ml take minutes
 
 
 def rows_of_workers(n=1_000_000, d=50):

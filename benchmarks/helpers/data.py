@@ -50,12 +50,17 @@ def with_short_indices(X):
     return X
 
 
+def few_true(rng, d, n_true, among=None):
+    """Coefficients of which a few, among the first, are drawn and the others are 0."""
+    coef = np.zeros(d)
+    coef[rng.choice(among or d, n_true, replace=False)] = rng.standard_normal(n_true)
+    return coef
+
+
 def gaussian(rng, n, d, n_true, noise):
     """Standard normal features, a response from the first few coefficients drawn."""
     X = rng.standard_normal((n, d))
-    coef = np.zeros(d)
-    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
-    return with_response(rng, X, coef, noise)
+    return with_response(rng, X, few_true(rng, d, n_true), noise)
 
 
 def power_law(rng, n, d, density, n_true, noise):
@@ -67,19 +72,15 @@ def power_law(rng, n, d, density, n_true, noise):
     X = sp.coo_array((np.ones(n_draws), (rows, columns)), shape=(n, d)).tocsr()
     X.sum_duplicates()
     X.data = np.log1p(X.data)
-    coef = np.zeros(d)
     # frequent columns, so that most rows hold some of them
-    coef[rng.choice(d // 50, n_true, replace=False)] = rng.standard_normal(n_true)
-    return with_response(rng, with_short_indices(X), coef, noise)
+    return with_response(rng, with_short_indices(X), few_true(rng, d, n_true, d // 50), noise)
 
 
 def uniform_sparse(rng, n, d, density, n_true, noise):
     """Standard normal entries at places drawn uniformly."""
     X = sp.random_array((n, d), density=density, format="csr", random_state=rng)
     X.data = rng.standard_normal(X.nnz)
-    coef = np.zeros(d)
-    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
-    return with_response(rng, X, coef, noise)
+    return with_response(rng, X, few_true(rng, d, n_true), noise)
 
 
 def heavy_tailed(rng, n, d, n_true, noise):
@@ -92,9 +93,7 @@ def heavy_tailed(rng, n, d, n_true, noise):
     X = steps.copy()
     for j in range(1, d):
         X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * steps[:, j]
-    coef = np.zeros(d)
-    coef[rng.choice(d, n_true, replace=False)] = rng.standard_normal(n_true)
-    z = X @ coef
+    z = X @ few_true(rng, d, n_true)
     response = z + noise * z.std() * rng.standard_t(2.0, size=n)
     return Data(X, np.where(response > 0, 1.0, -1.0), response)
 
@@ -121,9 +120,7 @@ def text(rng, n, d, density, n_true, noise):
     X = power_law(rng, n, d, density, n_true, noise).X
     norms = np.sqrt(X.multiply(X).sum(axis=1))
     X.data /= np.repeat(norms, np.diff(X.indptr))
-    coef = np.zeros(d)
-    coef[rng.choice(d // 50, n_true, replace=False)] = rng.standard_normal(n_true)
-    return with_response(rng, X, coef, noise)
+    return with_response(rng, X, few_true(rng, d, n_true, d // 50), noise)
 
 
 def with_response(rng, X, coef, noise):
@@ -258,8 +255,3 @@ def saved(folder):
     sparse = (folder / "X.npz").exists()
     X = sp.csr_array(sp.load_npz(folder / "X.npz")) if sparse else np.load(folder / "X.npy")
     return Data(X, **{name: y[name] for name in y})
-
-
-def n_bytes(X):
-    """Memory that the arrays of X take."""
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

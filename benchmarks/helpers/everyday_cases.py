@@ -8,58 +8,43 @@ import numpy as np
 
 from benchmarks.helpers import conic, models
 from benchmarks.helpers.everyday_data import LOADERS, TEN, VARIANTS, everyday
-from skpd import PdproxRegressor, PdproxSVC
-from skpd import penalties as of_skpd
+from skpd import PdproxRegressor, PdproxSVC, losses, penalties
 from skpd.designs import Design
-from skpd.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    GeneralizedHinge,
-    Hinge,
-    Huber,
-    Logistic,
-    ModifiedHuber,
-    Pinball,
-    SmoothedHinge,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
 from skpd.problems import linear_problem
 
 MARGIN_LOSSES = {
-    "hinge": Hinge(),
-    "squared_hinge": SquaredHinge(),
-    "smoothed_hinge": SmoothedHinge(models.SMOOTHING),
-    "generalized_hinge": GeneralizedHinge(models.SLOPE),
-    "logistic": Logistic(),
-    "modified_huber": ModifiedHuber(),
+    "hinge": losses.Hinge(),
+    "squared_hinge": losses.SquaredHinge(),
+    "smoothed_hinge": losses.SmoothedHinge(models.SMOOTHING),
+    "generalized_hinge": losses.GeneralizedHinge(models.SLOPE),
+    "logistic": losses.Logistic(),
+    "modified_huber": losses.ModifiedHuber(),
 }
 LOSSES = {
     **MARGIN_LOSSES,
-    "absolute": Absolute(),
-    "epsilon_insensitive": EpsilonInsensitive(models.EPSILON),
-    "pinball": Pinball(models.QUANTILE),
-    "huber": Huber(models.DELTA),
-    "squared": Squared(),
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive(models.EPSILON),
+    "absolute": losses.Absolute(),
+    "epsilon_insensitive": losses.EpsilonInsensitive(models.EPSILON),
+    "pinball": losses.Pinball(models.QUANTILE),
+    "huber": losses.Huber(models.DELTA),
+    "squared": losses.Squared(),
+    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive(models.EPSILON),
 }
 # from the number of features and alpha
 PENALTIES = {
-    "l1": lambda d, alpha: of_skpd.L1(),
-    "l2": lambda d, alpha: of_skpd.SquaredL2(),
-    "l2_norm": lambda d, alpha: of_skpd.L2Norm(),
-    "linf": lambda d, alpha: of_skpd.LInf(),
-    "elastic-net": lambda d, alpha: of_skpd.ElasticNet(models.L1_RATIO),
-    "group": lambda d, alpha: of_skpd.GroupL2(models.group_sizes(d)),
-    "sparse_group": lambda d, alpha: of_skpd.SparseGroup(
+    "l1": lambda d, alpha: penalties.L1(),
+    "l2": lambda d, alpha: penalties.SquaredL2(),
+    "l2_norm": lambda d, alpha: penalties.L2Norm(),
+    "linf": lambda d, alpha: penalties.LInf(),
+    "elastic-net": lambda d, alpha: penalties.ElasticNet(models.L1_RATIO),
+    "group": lambda d, alpha: penalties.GroupL2(models.group_sizes(d)),
+    "sparse_group": lambda d, alpha: penalties.SparseGroup(
         models.group_sizes(d), l1_ratio=models.L1_RATIO
     ),
-    "total_variation": lambda d, alpha: of_skpd.TotalVariation(),
-    "fused_lasso": lambda d, alpha: of_skpd.FusedLasso(models.L1_RATIO),
-    "nonnegative_l1": lambda d, alpha: of_skpd.NonNegativeL1(),
-    "box": lambda d, alpha: of_skpd.Box(-alpha, alpha),
-    "l1_ball": lambda d, alpha: of_skpd.L1Ball(alpha),
+    "total_variation": lambda d, alpha: penalties.TotalVariation(),
+    "fused_lasso": lambda d, alpha: penalties.FusedLasso(models.L1_RATIO),
+    "nonnegative_l1": lambda d, alpha: penalties.NonNegativeL1(),
+    "box": lambda d, alpha: penalties.Box(-alpha, alpha),
+    "l1_ball": lambda d, alpha: penalties.L1Ball(alpha),
 }
 # the nearest point that a constraint allows, or almost: peers miss it by their tolerance
 FEASIBLE = {

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.helpers.contenders import OFTEN, TOLERANCES, Contender
+from benchmarks.helpers.contenders import LARGEST_HESSIAN, OFTEN, TOLERANCES, Contender
 from benchmarks.helpers.models import DELTA, L1_RATIO, QUANTILE
 
-LARGEST_HESSIAN = 10_000  # columns: glum's matrix of second derivatives has then 800 MB
 PASSES = 10_000  # of cyanure over the data: it keeps a record as long as these at every fit
 FEW_COLUMNS = 1000  # up to which cyanure itself takes no active set
 DENSE_COLUMN = 0.1  # the share of entries from which tabmat keeps a column as dense
@@ -89,17 +88,12 @@ def glum(X, y, model, alpha, tol, solver):
     if solver != "lbfgs" and X.shape[1] > LARGEST_HESSIAN:
         raise RuntimeError(f"no room for second derivatives of {X.shape[1]} coefficients")
     logistic = model.loss == "logistic"
-    fit = GeneralizedLinearRegressor(
-        family="binomial" if logistic else "normal",
-        alpha=alpha,
-        l1_ratio={"l1": 1.0, "elastic-net": L1_RATIO, "l2": 0.0}[model.penalty],
-        fit_intercept=False,
-        solver=solver,
-        gradient_tol=tol,
-        max_iter=OFTEN,
-        check_input=False,
-        copy_X=False,
-    )
+    options = {
+        "fit_intercept": False, "solver": solver, "gradient_tol": tol, "max_iter": OFTEN,
+        "check_input": False, "copy_X": False, "family": "binomial" if logistic else "normal",
+    }  # fmt: skip
+    ratio = {"l1": 1.0, "elastic-net": L1_RATIO, "l2": 0.0}[model.penalty]
+    fit = GeneralizedLinearRegressor(alpha=alpha, l1_ratio=ratio, **options)
     return fit.fit(X, (y > 0).astype(float) if logistic else y).coef_
 
 

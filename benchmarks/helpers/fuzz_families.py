@@ -5,7 +5,6 @@ that gives the objective of a fitted model as `skpd` documents it
 (`tests.oracles.exact_objectives`).
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from mpmath import mpf
 from scipy.optimize import LinearConstraint
-from sklearn.base import BaseEstimator
-from sklearn.linear_model import HuberRegressor
 
 import skpd
 from skpd import penalties
@@ -34,9 +31,9 @@ class Case:
     estimator : estimator
     X, y : what `fit` takes
     weights : ndarray or None
-    objective : callable
+    objective : callable or None
         Of a fitted model: the exact objective, by how much it misses constraints, and the sizes
-        that this is to be seen beside.
+        that this is to be seen beside. None where a fit that converges is all that is asked for.
     degree : int or None
         With which power of a factor of X alpha grows for the same models; None where there is
         none or the model is not of coefficients.
@@ -50,7 +47,7 @@ class Case:
     X: Any
     y: Any
     weights: Any
-    objective: Callable[[Any], tuple]
+    objective: Callable[[Any], tuple] | None = None
     degree: int | None = None
     upwards: bool = False
     feasible: bool = False
@@ -84,8 +81,9 @@ def features(rng, n=None, d=None):
     return X
 
 
-def layout(rng, X):
-    if rng.random() < 0.15 and np.max(np.abs(X)) < 1e30:
+def layout(rng, X, single=0.15):
+    """One of the layouts that estimators take, with a probability in single precision."""
+    if rng.random() < single and np.max(np.abs(X)) < 1e30:
         X = X.astype(np.float32)
     kinds = (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix)
     return kinds[rng.choice(4, p=[0.5, 0.2, 0.2, 0.1])](X)
@@ -137,6 +135,15 @@ def weight_of_penalty(rng, X, degree, y=None):
 
 def common(rng):
     return {"tol": float(rng.choice([1e-2, 1e-4, 1e-6, 1e-9]))}
+
+
+def with_intercept(rng):
+    return {"fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+
+
+def any_alpha(rng, share):
+    """Of any size, or of that of alphas that matter."""
+    return float(10.0 ** (rng.uniform(-12, 6) if rng.random() < share else rng.uniform(-4, 0)))
 
 
 def pick(rng, options):
@@ -199,9 +206,7 @@ def classifier(rng):
     X = features(rng)
     y, (penalty, degree) = labels(rng, X), some_penalty(rng, X.shape[1])
     loss, alpha = pick(rng, list(of.MARGIN)), weight_of_penalty(rng, X, degree)
-    model = skpd.PdproxSVC(
-        alpha, penalty=penalty, loss=loss, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    model = skpd.PdproxSVC(alpha, penalty=penalty, loss=loss, **with_intercept(rng))
     return linear(rng, model, X, y, loss, penalty, degree)
 
 
@@ -210,9 +215,7 @@ def regressor(rng):
     y, (penalty, degree) = targets(rng, X), some_penalty(rng, X.shape[1])
     loss = pick(rng, list(of.RESIDUAL))
     alpha = weight_of_penalty(rng, X, degree, y if loss == "squared" else None)
-    model = skpd.PdproxRegressor(
-        alpha, penalty=penalty, loss=loss, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    model = skpd.PdproxRegressor(alpha, penalty=penalty, loss=loss, **with_intercept(rng))
     return linear(rng, model, X, y, loss, penalty, degree)
 
 
@@ -223,7 +226,7 @@ def means(rng):
     y = np.exp(np.clip(signal(rng, X), -5.0, 5.0)) * rng.choice([1.0, 1.0, 1e-8, 1e8])
     if power < 2.0:
         y[1:] = np.where(rng.random(len(y) - 1) < 0.3, 0.0, y[1:])
-    options = {"penalty": penalty, "fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+    options = {"penalty": penalty, **with_intercept(rng)}
     alpha = weight_of_penalty(rng, X, degree)
     if power == 1.0:
         model = skpd.PoissonPD(alpha, **options)
@@ -285,9 +288,8 @@ def overlapping(rng):
     factors = rng.uniform(0.5, 2.0, size=3)
     weights, alpha = sample_weights(rng, y), weight_of_penalty(rng, X, 1)
     model = skpd.GroupLassoSVC(
-        alpha, groups=groups, group_weights=factors, loss=loss,
-        fit_intercept=bool(rng.random() < 0.6), **common(rng),
-    )  # fmt: skip
+        alpha, groups=groups, group_weights=factors, loss=loss, **with_intercept(rng)
+    )
 
     def objective(model):
         parts = np.split(np.ravel(of.exact(model.latent_coef_)), [3, 5])
@@ -305,54 +307,6 @@ def overlapping(rng):
     return Case(model, stored, y, weights, objective)
 
 
-def fitted_huber(alpha, X, y, weights):
-    """A HuberRegressor, of the constant prediction where scikit-learn finds none."""
-    model = HuberRegressor(alpha=alpha, tol=1e-9, max_iter=300)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            return model.fit(X, y, weights)
-        except ValueError:
-            model.fit(np.zeros((2, X.shape[1])), np.zeros(2))
-            model.coef_, model.intercept_ = np.zeros(X.shape[1]), float(np.median(y))
-            model.scale_ = float(np.std(y)) or 1.0
-            return model
-
-
-class CertifiedHuber(BaseEstimator):
-    """What `certify` says of a HuberRegressor, as an estimator."""
-
-    def __init__(self, alpha=1.0, tol=1e-4):
-        self.alpha, self.tol = alpha, tol
-
-    def fit(self, X, y, sample_weight=None):
-        self.huber_ = fitted_huber(self.alpha, X, y, sample_weight)
-        self.certificate_ = skpd.certify(self.huber_, X, y, sample_weight)
-        return self
-
-
-def huber_with_scale(rng):
-    """`certify` of scikit-learn's HuberRegressor, which fits its scale too."""
-    X = features(rng)
-    y, alpha = targets(rng, X), float(10.0 ** rng.uniform(-12, 6))
-    weights = sample_weights(rng, y)
-
-    def objective(model):
-        model = model.huber_
-        z = of.scores(X, model.coef_, model.intercept_)[:, 0]
-        sigma, epsilon = mpf(float(model.scale_)), mpf(float(model.epsilon))
-        sizes = [abs(r) for r in z - of.exact(y)]
-        losses = [
-            r * r / sigma / 2 if r <= epsilon * sigma else epsilon * (r - epsilon * sigma / 2)
-            for r in sizes
-        ]
-        s = np.ones(len(y)) if weights is None else weights
-        ridge = mpf(alpha) * of.norm(np.ravel(of.exact(model.coef_))) ** 2 / of.total(of.exact(s))
-        return sigma / 2 + of.mean(losses, weights) + ridge / 2, mpf(0), mpf(1)
-
-    return Case(CertifiedHuber(alpha), X, y, weights, objective)
-
-
 LINEAR = {
     "PdproxSVC": classifier,
     "PdproxRegressor": regressor,
@@ -360,5 +314,4 @@ LINEAR = {
     "constraints": constrained,
     "noise_budget": noise_budget,
     "overlapping": overlapping,
-    "HuberRegressor": huber_with_scale,
 }

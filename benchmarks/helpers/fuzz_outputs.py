@@ -4,17 +4,7 @@ import numpy as np
 from mpmath import mpf
 
 import skpd
-from benchmarks.helpers.fuzz_families import (
-    Case,
-    common,
-    features,
-    labels,
-    layout,
-    pick,
-    sample_weights,
-    targets,
-    weight_of_penalty,
-)
+from benchmarks.helpers import fuzz_families as draw
 from skpd.estimators.output_parameters import output_penalty
 from tests.oracles import exact_objectives as of
 
@@ -35,33 +25,33 @@ def value_of(name, ratio, coef):
 
 
 def several_targets(rng, X, loss, n_outputs):
-    draw = labels if loss in OUTPUT_LABELS else targets
-    Y = np.column_stack([draw(rng, X) for _ in range(n_outputs)])
+    drawn = draw.labels if loss in OUTPUT_LABELS else draw.targets
+    Y = np.column_stack([drawn(rng, X) for _ in range(n_outputs)])
     return Y if rng.random() < 0.8 else np.asfortranarray(Y)
 
 
 def multi_task(rng):
-    X, K = features(rng), int(rng.integers(1, 4))
-    loss = pick(rng, [
+    X, K = draw.features(rng), int(rng.integers(1, 4))
+    loss = draw.pick(rng, [
         "squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", *OUTPUT_LABELS
     ])  # fmt: skip
-    name = pick(rng, OF_OUTPUTS)
+    name = draw.pick(rng, OF_OUTPUTS)
     ratio = 0.5 if name in ("l21", "l1") and rng.random() < 0.3 else 1.0
     degree = None if ratio < 1.0 else DEGREES.get(name, 1)
     by_task = rng.random() < 0.25 and loss != "l2_norm" and K > 1
-    options = {"loss": loss, "penalty": name, "l1_ratio": ratio, **common(rng)}
+    options = {"loss": loss, "penalty": name, "l1_ratio": ratio, **draw.common(rng)}
     options["fit_intercept"] = bool(rng.random() < 0.6)
     Y = several_targets(rng, X, loss, K)
     unit = Y if loss == "squared" else None
-    alpha = weight_of_penalty(rng, X, degree, unit)
+    alpha = draw.weight_of_penalty(rng, X, degree, unit)
     if by_task:
         task = np.arange(len(X)) % K
         y, stored = np.ascontiguousarray(Y[:, 0]), np.column_stack([X, task])
         model, degree = skpd.MultiTaskPD(alpha, tasks=X.shape[1], **options), None
     else:
-        y, stored = Y, layout(rng, X)
+        y, stored = Y, draw.layout(rng, X)
         model = skpd.MultiTaskPD(alpha, **options)
-    weights = sample_weights(rng, Y[:, 0])
+    weights = draw.sample_weights(rng, Y[:, 0])
 
     def objective(model):
         if by_task:
@@ -73,41 +63,38 @@ def multi_task(rng):
         value = of.mean(losses, weights)
         return value + mpf(alpha) * value_of(name, ratio, model.coef_), mpf(0), mpf(1)
 
-    return Case(model, stored, y, weights, objective, degree)
+    return draw.Case(model, stored, y, weights, objective, degree)
 
 
 def multinomial(rng):
-    X, K = features(rng), int(rng.integers(2, 5))
+    X, K = draw.features(rng), int(rng.integers(2, 5))
     if len(X) < 2 * K:
-        X = features(rng, n=2 * K)
+        X = draw.features(rng, n=2 * K)
     y = rng.integers(K, size=len(X))
     y[:K] = np.arange(K)
-    loss, name = pick(rng, ["softmax", "crammer_singer"]), pick(rng, OF_OUTPUTS)
-    degree, stored = DEGREES.get(name, 1), layout(rng, X)
-    weights, alpha = sample_weights(rng, y), weight_of_penalty(rng, X, degree)
-    model = skpd.MultinomialPD(
-        alpha, loss=loss, penalty=name, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    loss, name = draw.pick(rng, ["softmax", "crammer_singer"]), draw.pick(rng, OF_OUTPUTS)
+    degree, stored = DEGREES.get(name, 1), draw.layout(rng, X)
+    weights, alpha = draw.sample_weights(rng, y), draw.weight_of_penalty(rng, X, degree)
+    model = skpd.MultinomialPD(alpha, loss=loss, penalty=name, **draw.with_intercept(rng))
 
     def objective(model):
         z = of.scores(stored, model.coef_, model.intercept_)
         value = of.mean(of.class_losses(loss, y, z), weights)
         return value + mpf(alpha) * value_of(name, 1.0, model.coef_), mpf(0), mpf(1)
 
-    return Case(model, stored, y, weights, objective, degree)
+    return draw.Case(model, stored, y, weights, objective, degree)
 
 
 def trace_norm(rng):
-    X, K = features(rng), int(rng.integers(1, 4))
+    X, K = draw.features(rng), int(rng.integers(1, 4))
     radius = None if rng.random() < 0.4 else float(10.0 ** rng.uniform(-6, 6))
-    loss = pick(rng, ["squared", "squared", "absolute", "huber", "l2_norm", "hinge", "logistic"])
-    Y, stored = several_targets(rng, X, loss, K), layout(rng, X)
-    weights = sample_weights(rng, Y[:, 0])
-    alpha = weight_of_penalty(rng, X, 1 if radius is None else 2)
-    model = skpd.TraceNormPD(
-        alpha, radius=radius, loss=loss, fit_intercept=bool(rng.random() < 0.6),
-        max_iter=1000, **common(rng),
-    )  # fmt: skip
+    losses = "squared", "squared", "absolute", "huber", "l2_norm", "hinge", "logistic"
+    loss = draw.pick(rng, losses)
+    Y, stored = several_targets(rng, X, loss, K), draw.layout(rng, X)
+    weights = draw.sample_weights(rng, Y[:, 0])
+    alpha = draw.weight_of_penalty(rng, X, 1 if radius is None else 2)
+    options = {"loss": loss, "max_iter": 1000, **draw.with_intercept(rng)}
+    model = skpd.TraceNormPD(alpha, radius=radius, **options)
 
     def objective(model):
         W = np.atleast_2d(of.exact(model.coef_))
@@ -118,7 +105,7 @@ def trace_norm(rng):
         value += mpf(alpha) * of.norm(np.ravel(W)) ** 2 / 2
         return value, max(size - mpf(radius), mpf(0)), mpf(radius)
 
-    return Case(model, stored, Y, weights, objective, 1 if radius is None else None)
+    return draw.Case(model, stored, Y, weights, objective, 1 if radius is None else None)
 
 
 def completion(rng):
@@ -126,19 +113,17 @@ def completion(rng):
     every = np.array([(i, j) for i in range(rows) for j in range(columns)])
     count = int(rng.integers(2, len(every) + 1))
     pairs = every[rng.choice(len(every), count, replace=False)]
-    loss = pick(rng, ["squared", "absolute", "huber", "hinge"])
+    loss = draw.pick(rng, ["squared", "absolute", "huber", "hinge"])
     if loss == "hinge":
         y = rng.integers(1, 4, size=count).astype(float)
         y[:2] = 1.0, 3.0
     else:
-        y = targets(rng, rng.normal(size=(count, 2)))
-    weights = sample_weights(rng, y)
-    alpha = float(
-        10.0 ** rng.uniform(-12, 6) if rng.random() < 0.3 else 10.0 ** rng.uniform(-4, 0)
-    )
+        y = draw.targets(rng, rng.normal(size=(count, 2)))
+    weights = draw.sample_weights(rng, y)
+    alpha = draw.any_alpha(rng, 0.3)
     chosen = loss == "hinge" and rng.random() < 0.5
     model = skpd.MatrixCompletionPD(
-        alpha, loss=loss, biases=bool(rng.random() < 0.6), max_iter=500, **common(rng),
+        alpha, loss=loss, biases=bool(rng.random() < 0.6), max_iter=500, **draw.common(rng),
         thresholds=np.cumsum(rng.exponential(size=len(np.unique(y)) - 1)) if chosen else None,
     )  # fmt: skip
 
@@ -159,17 +144,17 @@ def completion(rng):
         trace = of.total(of.singular_values(M)) if M.size else mpf(0)
         return of.mean(losses, weights) + mpf(alpha) * trace, mpf(0), mpf(1)
 
-    return Case(model, pairs, y, weights, objective)
+    return draw.Case(model, pairs, y, weights, objective)
 
 
 def quantiles(rng):
-    X = features(rng)
-    y, stored = targets(rng, X), layout(rng, X)
+    X = draw.features(rng)
+    y, stored = draw.targets(rng, X), draw.layout(rng, X)
     q = np.sort(rng.choice([0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999], 3, replace=False))
-    name, weights = pick(rng, OF_OUTPUTS), sample_weights(rng, y)
+    name, weights = draw.pick(rng, OF_OUTPUTS), draw.sample_weights(rng, y)
     degree = DEGREES.get(name, 1)
-    alpha = weight_of_penalty(rng, X, degree)
-    model = skpd.QuantilePD(q, alpha=alpha, penalty=name, max_iter=5000, **common(rng))
+    alpha = draw.weight_of_penalty(rng, X, degree)
+    model = skpd.QuantilePD(q, alpha=alpha, penalty=name, max_iter=5000, **draw.common(rng))
 
     def objective(model):
         z = of.scores(stored, model.coef_, model.intercept_)
@@ -180,7 +165,7 @@ def quantiles(rng):
         value = of.mean(losses, weights)
         return value + mpf(alpha) * value_of(name, 1.0, model.coef_), crossing, size
 
-    return Case(model, stored, y, weights, objective, degree)
+    return draw.Case(model, stored, y, weights, objective, degree)
 
 
 # Kernels
@@ -217,17 +202,16 @@ def several_kernels(rng):
 
 
 def of_kernels(rng, several):
-    X = features(rng, n=int(rng.integers(4, 18)))
+    X = draw.features(rng, n=int(rng.integers(4, 18)))
     if np.max(np.abs(X)) > 1e30:
         X = X / np.max(np.abs(X)) * 1e30
     classes = rng.random() < 0.5
-    y = labels(rng, X) if classes else targets(rng, X)
-    weights, loss = sample_weights(rng, y), pick(rng, list(of.MARGIN if classes else of.RESIDUAL))
+    y = draw.labels(rng, X) if classes else draw.targets(rng, X)
+    weights = draw.sample_weights(rng, y)
+    loss = draw.pick(rng, list(of.MARGIN if classes else of.RESIDUAL))
     tables = [some_kernel(rng, X) for _ in range(int(rng.integers(1, 4)) if several else 1)]
-    alpha = float(
-        10.0 ** rng.uniform(-12, 6) if rng.random() < 0.5 else 10.0 ** rng.uniform(-4, 0)
-    )
-    options = {"loss": loss, "fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+    alpha = draw.any_alpha(rng, 0.5)
+    options = {"loss": loss, **draw.with_intercept(rng)}
     half = rng.random() < 0.5
     if several:
         kind = skpd.MKLClassifier if classes else skpd.MKLRegressor
@@ -251,24 +235,24 @@ def of_kernels(rng, several):
             return value + mpf(alpha) * (size * size / 2 if half else size), mpf(0), mpf(1)
         return value + mpf(alpha) * squares[0] / 2, mpf(0), mpf(1)
 
-    return Case(model, data, y, weights, objective)
+    return draw.Case(model, data, y, weights, objective)
 
 
 # Structures and boosting
 
 
 def multivariate(rng):
-    X = features(rng)
-    y, stored = labels(rng, X), layout(rng, X)
-    metric = pick(rng, ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"])
-    options = {"metric": metric, "max_iter": 300, **common(rng)}
+    X = draw.features(rng)
+    y, stored = draw.labels(rng, X), draw.layout(rng, X)
+    metric = draw.pick(rng, ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"])
+    options = {"metric": metric, "max_iter": 300, **draw.common(rng)}
     if metric == "fbeta":
         options["beta"] = 2.0
     if metric in ("f1", "fbeta"):
         options["fit_intercept"] = bool(rng.random() < 0.5)
-    name = pick(rng, ["l2", "l2", "l1"])
+    name = draw.pick(rng, ["l2", "l2", "l1"])
     degree = 2 if name == "l2" else 1
-    alpha = weight_of_penalty(rng, X, degree)
+    alpha = draw.weight_of_penalty(rng, X, degree)
     model = skpd.MetricSVC(alpha, penalty=name, **options)
 
     def objective(model):
@@ -276,23 +260,23 @@ def multivariate(rng):
         value = of.multivariate(metric, y, z, options.get("beta", 1.0))
         return value + mpf(alpha) * value_of(name, 1.0, model.coef_), mpf(0), mpf(1)
 
-    return Case(model, stored, y, None, objective, degree)
+    return draw.Case(model, stored, y, None, objective, degree)
 
 
 def chain(rng):
     n, d, K = int(rng.integers(1, 5)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
     lengths = rng.integers(1, 6, size=n)
     lengths[0] += 2
-    X = features(rng, n=int(lengths.sum()), d=d)
+    X = draw.features(rng, n=int(lengths.sum()), d=d)
     parts = np.split(X, np.cumsum(lengths)[:-1])
     y = [rng.integers(K, size=size) for size in lengths]
     y[0][:2] = 0, 1
     seen, soft = np.unique(np.concatenate(y)), bool(rng.random() < 0.5)
     y = [np.searchsorted(seen, of_one) for of_one in y]
-    name = pick(rng, ["l2", "l1", "group"])
-    alpha = weight_of_penalty(rng, X, 2 if name == "l2" else 1)
+    name = draw.pick(rng, ["l2", "l1", "group"])
+    alpha = draw.weight_of_penalty(rng, X, 2 if name == "l2" else 1)
     kind = skpd.ChainCRF if soft else skpd.ChainM3N
-    model = kind(alpha, penalty=name, max_iter=500, **common(rng))
+    model = kind(alpha, penalty=name, max_iter=500, **draw.common(rng))
 
     def objective(model):
         losses = []
@@ -310,15 +294,15 @@ def chain(rng):
         }[name]()
         return of.mean(losses, None) + mpf(alpha) * penalty, mpf(0), mpf(1)
 
-    return Case(model, parts, y, None, objective)
+    return draw.Case(model, parts, y, None, objective)
 
 
 def boosting(rng):
-    X = features(rng)
-    y, stored = labels(rng, X), X
-    weights, nu = sample_weights(rng, y), float(rng.choice([1e-3, 0.1, 0.5, 1.0]))
+    X = draw.features(rng)
+    y, stored = draw.labels(rng, X), X
+    weights, nu = draw.sample_weights(rng, y), float(rng.choice([1e-3, 0.1, 0.5, 1.0]))
     entropy = float(rng.choice([0.0, 0.0, 1e-8, 1e-3, 1.0]))
-    model = skpd.LPBoostClassifier(nu=nu, entropy=entropy, max_iter=200, **common(rng))
+    model = skpd.LPBoostClassifier(nu=nu, entropy=entropy, max_iter=200, **draw.common(rng))
 
     def objective(model):
         a = of.exact(model.estimator_weights_)
@@ -326,7 +310,7 @@ def boosting(rng):
         z = sum((b * h for b, h in zip(a / of.total(a), H, strict=True)), np.full(len(y), mpf(0)))
         return of.soft_margin(list(of.exact(y) * z), weights, nu, entropy), mpf(0), mpf(1)
 
-    return Case(model, stored, y, weights, objective, upwards=True)
+    return draw.Case(model, stored, y, weights, objective, upwards=True)
 
 
 OTHERS = {

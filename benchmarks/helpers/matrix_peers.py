@@ -9,8 +9,16 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.helpers.contenders import CONIC, OFTEN, TOLERANCES, Contender
-from benchmarks.helpers.further_peers import LARGEST_HESSIAN, PASSES
+from benchmarks.helpers import conic
+from benchmarks.helpers.contenders import (
+    CONIC,
+    OFTEN,
+    TOLERANCES,
+    Contender,
+    linear_svc,
+    sklearn_logistic,
+)
+from benchmarks.helpers.further_peers import PASSES
 from benchmarks.helpers.matrix_models import by_task
 
 SWEEPS = 10_000  # outer iterations of celer and skglm
@@ -78,26 +86,6 @@ def cyanure(X, y, model, alpha, tol, solver):
     return fit.fit(X, y).coef_.T
 
 
-def logistic_regression(X, classes, model, alpha, tol, solver):
-    from sklearn.linear_model import LogisticRegression
-
-    C, n_classes = 1.0 / (alpha * len(classes)), classes.max() + 1
-    if solver == "newton-cholesky" and X.shape[1] * n_classes > LARGEST_HESSIAN:
-        raise RuntimeError(f"no room for second derivatives of {X.shape[1]} x {n_classes}")
-    share = 1.0 if model.penalty == "l1" else 0.0
-    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    fit = LogisticRegression(C=C, l1_ratio=share, solver=solver, **options)
-    return fit.fit(X, classes).coef_
-
-
-def linear_svc(X, classes, model, alpha, tol):
-    from sklearn.svm import LinearSVC
-
-    C = 1.0 / (alpha * len(classes))
-    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    return LinearSVC(multi_class="crammer_singer", C=C, **options).fit(X, classes).coef_
-
-
 def conic_programme(X, Y, model, alpha, tol):
     """The models of the hinge and the absolute error by Clarabel, in their dual form.
 
@@ -105,31 +93,14 @@ def conic_programme(X, Y, model, alpha, tol):
     y u are in [0, 1] for the hinge and in [-1, 1] for the absolute error, and the multipliers
     of the equations are -W.
     """
-    import clarabel
-
     (n, d), K = X.shape, Y.shape[1]
-    rows = sp.eye_array(n * K)
-    lower = 0.0 if model.loss == "hinge" else 1.0
     signed = sp.kron(sp.csr_array(X), sp.eye_array(K)).T @ sp.diags_array(np.ravel(Y))
-    # every feature gives the cone (n alpha, v^j), its first row the bound
-    places = np.arange(d * K) + np.arange(d * K) // K + 1
-    ball = sp.coo_array((-np.ones(d * K), (places, np.arange(d * K))), shape=(d * K + d, d * K))
-    limits = np.zeros(d * K + d)
-    limits[:: K + 1] = n * alpha
-    A = sp.block_array(
-        [[signed, -sp.eye_array(d * K)], [rows, None], [-rows, None], [None, ball]], format="csc"
-    )
-    b = np.concatenate([np.zeros(d * K), np.ones(n * K), np.full(n * K, lower), limits])
-    cones = [clarabel.ZeroConeT(d * K), clarabel.NonnegativeConeT(2 * n * K)]
-    cones += [clarabel.SecondOrderConeT(K + 1)] * d
-    cost = np.concatenate([-np.ones(n * K), np.zeros(d * K)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_iter = 1000
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-    quadratic = sp.csc_matrix((n * K + d * K,) * 2)
-    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
-    return np.array(solver.solve().z)[: d * K].reshape(d, K).T
+    lower = 0.0 if model.loss == "hinge" else -1.0
+    parts = [
+        conic.Part(-signed, -1.0, 0.0, lower, 1.0),
+        conic.balls(sp.eye_array(d * K, format="csc"), np.full(d, n * alpha), np.full(d, K)),
+    ]
+    return conic.solve_by_clarabel(parts, tol=tol)[1].reshape(d, K).T
 
 
 SOFTMAX = ("multinomial-l21", "multinomial-l1", "multinomial-l2")
@@ -143,11 +114,11 @@ MATRIX_PEERS = [
               prepare=blocks_and_groups),
     *(
         Contender(solver, "sklearn", ("multinomial-l2",), TOLERANCES,
-                  partial(logistic_regression, solver=solver), layout="rows")
+                  partial(sklearn_logistic, solver=solver), layout="rows")
         for solver in ("lbfgs", "newton-cg", "newton-cholesky")
     ),
     Contender("saga", "sklearn", ("multinomial-l1", "multinomial-l2"), TOLERANCES,
-              partial(logistic_regression, solver="saga"), layout="rows"),
+              partial(sklearn_logistic, solver="saga"), layout="rows"),
     Contender("LinearSVC", "sklearn", ("crammer-singer",), TOLERANCES, linear_svc, layout="rows"),
     *(
         Contender("cyanure", "cyanure", ("multitask", *SOFTMAX), TOLERANCES,

@@ -253,9 +253,11 @@ def alpha_of(rule, model, X, y):
     return rule
 
 
-def add_selection(parser, cases=CASES):
+def selection(cases=CASES):
     """Options that choose among the cases."""
     names = list(dict.fromkeys(data for sets in cases.values() for data in sets))
-    parser.add_argument("--models", nargs="+", choices=cases, metavar="NAME", help=f"{[*cases]}")
-    parser.add_argument("--data", nargs="+", choices=names, metavar="NAME", help=f"{names}")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    chosen = {"nargs": "+", "metavar": "NAME"}
+    return {
+        "--models": {**chosen, "choices": cases, "help": f"{[*cases]}"},
+        "--data": {**chosen, "choices": names, "help": f"{names}"},
+    }

@@ -233,6 +233,13 @@ def polish(search):
     return False
 
 
+def minimiser(problem):
+    """The coefficients of shape (p, K) in floats, where every group is active or there is none."""
+    search = Search(problem.scaled())
+    descend(search)
+    return search.v.reshape(problem.shape) * problem.factors[:, None]
+
+
 def optimum(problem):
     """The coefficients of shape (p, K) and the optimal value, both in 50 digits.
 

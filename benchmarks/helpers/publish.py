@@ -11,15 +11,8 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks.helpers.results import (
-    HIGH,
-    alpha_text,
-    cell,
-    outcome,
-    peers,
-    seconds_text,
-    summary,
-)
+from benchmarks.helpers import results
+from benchmarks.helpers.results import HIGH
 
 PACKAGES = ("skpd", "numpy", "scipy", "scikit-learn")
 OF_PEERS = (
@@ -55,17 +48,16 @@ def tables(cases):
     found = []
     for model in dict.fromkeys(case["model"] for case in cases):
         mine = [case for case in cases if case["model"] == model]
-        names = list(dict.fromkeys(name for case in mine for name in peers(case)))
+        names = dict.fromkeys(name for case in mine for name in results.peers(case))
         names = [
-            name
-            for name in names
-            if any(outcome(case, name, HIGH).kind != "missing" for case in mine)
-        ]
+            name for name in names
+            if any(results.outcome(case, name, HIGH).kind != "missing" for case in mine)
+        ]  # fmt: skip
         rows = [["data", "alpha", "skpd", *names]]
         for case in mine:
-            ratios = [cell(case, name, HIGH) for name in names]
-            rows.append([case["data"], alpha_text(case), seconds_text(case, HIGH), *ratios])
-        found.append({"model": model, "rows": rows, "summary": summary(mine)})
+            own = [case["data"], results.alpha_text(case), results.seconds_text(case, HIGH)]
+            rows.append([*own, *(results.cell(case, name, HIGH) for name in names)])
+        found.append({"model": model, "rows": rows, "summary": results.summary(mine)})
     return found
 
 

@@ -1,16 +1,19 @@
 """One contender on one case in a process of its own: its times, and the models it reached."""
 
-import multiprocessing
 import time
 import warnings
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.helpers.data import saved, tiny
 from benchmarks.helpers.models import MODELS
+from benchmarks.helpers.worker import Worker
 
 LOADING = 600.0  # seconds that importing, loading and a tiny first fit may take
+PREPARED: dict[str, Any] = {}  # what this process has loaded for a contender
 REPEATED = 5.0  # seconds, in which any fit that is repeated ends: what takes longer took it once
 
 
@@ -27,74 +30,47 @@ def race(entrant, model, alpha, folder, limit, evaluate, enough, clock="perf_cou
     }  # fmt: skip
     if not entrant.installed:
         return {**result, "missing": entrant.package}
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    arguments = (there, entrant, model, alpha, folder, getattr(time, clock))
-    process = context.Process(target=run, args=arguments, daemon=True)
-    process.start()
-    there.close()
+    worker, left = Worker(), limit
     try:
-        answer = ask(here, LOADING)
-        if answer is None:
-            return {**result, "failed": f"no first fit within {LOADING:g} s"}
-        result |= answer
-        left = limit
+        result |= worker(prepare, entrant, model, alpha, folder, clock, seconds=LOADING)
         for setting in () if result["failed"] else entrant.settings:
             if left <= 0:
                 result["cut"] = 0.0  # before its turn
                 break
             start = time.perf_counter()
-            here.send(setting)
-            answer = ask(here, max(left, REPEATED))
+            answer = worker(next_fit, setting, seconds=max(left, REPEATED))
             elapsed = time.perf_counter() - start
             left -= elapsed
-            if answer is None:
+            if answer.get("late"):
                 # of processor time it took less, by how much is not known
                 result["cut"] = elapsed if clock == "perf_counter" else 0.0
                 break
             if "failed" in answer:
                 result["failed"] = answer["failed"]
                 break
-            coef = answer.pop("coef")
-            run_ = {"setting": setting, "objective": evaluate(coef), **answer}
-            result["runs"].append(run_)
-            if enough([run_["objective"] for run_ in result["runs"]]):
+            objective = evaluate(answer.pop("coef"))
+            result["runs"].append({"setting": setting, "objective": objective, **answer})
+            if enough([run["objective"] for run in result["runs"]]):
                 break
-    except (EOFError, ConnectionError):
-        process.join(10)
-        result["failed"] = f"the process ended with exit code {process.exitcode}"
     finally:
-        process.kill()
-        process.join()
-        here.close()
+        worker.close()
     return result
 
 
-def ask(connection, seconds):
-    """The next answer, None if it does not come in time."""
-    return connection.recv() if connection.poll(max(seconds, 0.0)) else None
+def prepare(entrant, name, alpha, folder, clock):
+    """Load the data for `next_fit` in this process, after a first fit."""
+    model, data, clock = MODELS[name], saved(folder), getattr(time, clock)
+    X, y = entrant.arrange(data.X, name), model.target(data)
+    n_outputs = model.zero(data.X, y).size // data.X.shape[1]
+    PREPARED["fit"] = partial(timed, entrant, X, y, model, alpha, clock=clock)
+    return {
+        "first_fit": warm_up(entrant, name, alpha, sparse=sp.issparse(X)),
+        "pair": product_pair(data.X, clock, width=n_outputs),
+    }
 
 
-def run(connection, entrant, model, alpha, folder, clock):
-    """The other end of `race`: a fit for every setting that comes."""
-    name, model = model, MODELS[model]
-    try:
-        data = saved(folder)
-        X, y = entrant.arrange(data.X, name), model.target(data)
-        n_coefficients = model.zero(data.X, y).size
-        connection.send(
-            {
-                "first_fit": warm_up(entrant, name, alpha, sparse=sp.issparse(X)),
-                "pair": product_pair(data.X, clock, width=n_coefficients // data.X.shape[1]),
-            }
-        )
-        while True:
-            connection.send(timed(entrant, X, y, model, alpha, connection.recv(), clock))
-    except EOFError:  # the parent has heard enough
-        return
-    except Exception as error:
-        first, *_ = str(error).splitlines() or [""]
-        connection.send({"failed": f"{type(error).__name__}: {first[:200]}"})
+def next_fit(setting):
+    return PREPARED["fit"](setting)
 
 
 def warm_up(entrant, name, alpha, *, sparse):

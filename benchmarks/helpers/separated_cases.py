@@ -17,6 +17,7 @@ import pandas as pd
 
 import skpd
 from benchmarks.helpers import separations
+from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.unpenalised_cases import MODELS
 
 NAMES = (
@@ -230,30 +231,23 @@ def outcome(fit):
     return "named" if names == {fit.named} else "misnamed", said[0]
 
 
+SAID = ("named", "misnamed", "silent", "refused", "error")
+
+
 def campaign(count, seed, shown=3):
     """Print what fits say of separation; returns 1 where one says something wrong."""
-    print(f"{'kind':10}{'separated':>10}{'named':>7}{'misnamed':>9}{'silent':>7}{'refused':>8}"
-          f"{'errors':>7} | {'others':>6}{'alarms':>7}{'refused':>8}{'errors':>7}")  # fmt: skip
-    kinds, wrong = list(KINDS), 0
-    for which, kind in enumerate(kinds):
-        found = {True: Counter(), False: Counter()}
-        for separated, total in ((True, count), (False, 5 * count)):
-            left = shown
-            for number in range(total // len(kinds) + (which < total % len(kinds))):
+    wrong = 0
+    for separated, total in ((True, count), (False, 5 * count)):
+        print(heading("separated" if separated else "not separated", SAID))
+        for which, kind in enumerate(KINDS):
+            tally, left, expected = Counter(), shown, "named" if separated else "silent"
+            for number in range(total // len(KINDS) + (which < total % len(KINDS))):
                 fit = drawn(kind, separated, seed + which, number)
                 what, words = outcome(fit)
-                found[separated][what] += 1
-                expected = ("named",) if separated else ("silent",)
-                if what not in (*expected, "refused") and left:
+                tally[what] += 1
+                if what not in (expected, "refused") and left:
                     left -= 1
                     print(f"   {kind} {number}, {fit.named}: {what}: {words}", flush=True)
-        a, b = found[True], found[False]
-        alarms = b["named"] + b["misnamed"]
-        print(
-            f"{kind:10}{sum(a.values()):10}{a['named']:7}{a['misnamed']:9}{a['silent']:7}"
-            f"{a['refused']:8}{a['error']:7} | {sum(b.values()):6}{alarms:7}{b['refused']:8}"
-            f"{b['error']:7}",
-            flush=True,
-        )
-        wrong += sum(a.values()) - a["named"] + sum(b.values()) - b["silent"]
+            print(counts(kind, tally, SAID), flush=True)
+            wrong += tally.total() - tally[expected]
     return 1 if wrong else 0

@@ -45,16 +45,17 @@ DIGITS = SimpleNamespace(
 
 @dataclass(frozen=True, eq=False)
 class RowLoss:
-    """sum_i c_i l(y_i, z_i), of one score a row; the weights c sum to 1 in all digits."""
+    """sum_i c_i l(y_i, z_i), of one score a row; the weights c sum to ``times`` in all digits."""
 
     name: str
     y: np.ndarray
     weights: np.ndarray
     parameter: float = 0.0
+    times: int = 1
 
     def _columns(self, maths):
-        c = maths.number(self.weights)
-        return maths.number(self.y)[:, None], (c / maths.total(c))[:, None]
+        c, y = maths.number(self.weights), maths.number(self.y)
+        return y.reshape(len(y), -1), (self.times * c / maths.total(c))[:, None]
 
     def value(self, Z, maths):
         y, c = self._columns(maths)
@@ -172,24 +173,11 @@ class Softmax:
         return H.reshape(p * K, p * K)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredOutputs:
+class SquaredOutputs(RowLoss):
     """sum_i c_i ||z_i - y_i||^2 / 2 of several outputs."""
 
-    Y: np.ndarray
-    weights: np.ndarray
-
-    def _columns(self, maths):
-        c = maths.number(self.weights)
-        return maths.number(self.Y), (c / maths.total(c))[:, None]
-
-    def value(self, Z, maths):
-        Y, c = self._columns(maths)
-        return maths.total(c * (Z - Y) ** 2) / 2
-
-    def gradient(self, Z, maths):
-        Y, c = self._columns(maths)
-        return c * (Z - Y)
+    def __init__(self, Y, weights):
+        super().__init__("squared", Y, weights)
 
     def curvature(self, A, Z):
         _, c = self._columns(FLOATS)

@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 
 import skpd
+from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.separated_cases import WORD
 
 UNDECIDED = "could not be decided"
@@ -87,10 +88,12 @@ def outcome(model, X, y):
     return "alarm" if WORD in words else "undecided" if UNDECIDED in words else "silent"
 
 
+COLUMNS = ("problems", "false alarms", "false silence", "undecided", "above 2^-40")
+
+
 def margins(count, seed):
     """Print what fits say of tiny margins and overlaps; returns the number of faults."""
-    print(f"{'kind':10}{'problems':>9}{'false alarms':>14}{'false silence':>15}{'undecided':>11}"
-          f"{'above 2^-40':>13}")  # fmt: skip
+    print(heading("kind", COLUMNS))
     faults = 0
     for which, kind in enumerate(KINDS):
         tally = Counter()
@@ -103,11 +106,10 @@ def margins(count, seed):
             tally["false alarms"] += said == "alarm" and overlaps
             tally["false silence"] += said == "silent" and not overlaps
             tally["undecided"] += said == "undecided"
-            tally["early"] += said == "undecided" and exponent <= DECIDED_ABOVE
+            tally["above 2^-40"] += said == "undecided" and exponent <= DECIDED_ABOVE
             if said != ("silent" if overlaps else "alarm"):
                 print(f"   {kind} {number}, 2^-{exponent}, overlaps {overlaps}: {said}")
-        numbers = (tally[name] for name in ("false alarms", "false silence", "undecided", "early"))
-        print("{:10}{:9}{:14}{:15}{:11}{:13}".format(kind, tally["problems"], *numbers))
-        faults += tally["false alarms"] + tally["false silence"] + tally["early"]
+        print(counts(kind, tally, COLUMNS))
+        faults += tally["false alarms"] + tally["false silence"] + tally["above 2^-40"]
         faults += tally["undecided"] > SHARE * tally["problems"]
     return faults

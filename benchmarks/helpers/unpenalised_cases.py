@@ -1,24 +1,13 @@
 """Random models with coefficients that are not penalised, for each of the estimators."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 import skpd
-from benchmarks.helpers.separations import (
-    of_counts,
-    of_labels,
-    of_order,
-    of_risk_sets,
-    of_softmax,
-)
-from benchmarks.helpers.smooth_losses import (
-    PartialLikelihood,
-    RowLoss,
-    Softmax,
-    SquaredOutputs,
-)
+from benchmarks.helpers.separations import of_counts, of_labels, of_order, of_risk_sets, of_softmax
+from benchmarks.helpers.smooth_losses import PartialLikelihood, RowLoss, Softmax, SquaredOutputs
 from benchmarks.helpers.unpenalised_draws import (
     L1_SHARES,
     TOL,
@@ -33,6 +22,8 @@ from benchmarks.helpers.unpenalised_draws import (
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Pinball
 from skpd.penalties import GroupL2, Separable
 from tests.oracles.exact_objectives import MARGIN, RESIDUAL
+
+HINGE = (lambda t, z: MARGIN["hinge"](t * z), Hinge())
 
 
 def labels_of(rng, drawn):
@@ -55,8 +46,7 @@ def support_vectors(rng):
 
 def hinge_case(drawn, y, kind):
     estimator = kind(loss="hinge", fit_intercept=drawn.fit_intercept, **drawn.parameters)
-    names = (lambda t, z: MARGIN["hinge"](t * z), Hinge())
-    return piecewise_case(drawn, estimator, drawn.arguments(y), y, names)
+    return piecewise_case(drawn, estimator, drawn.arguments(y), y, HINGE)
 
 
 def robust(rng):
@@ -65,8 +55,7 @@ def robust(rng):
     drawn = replace(drawn, alpha=0.0, factors=0.0 * drawn.factors)
     y = labels_of(rng, drawn)
     estimator = skpd.DRSVMClassifier(0.0, fit_intercept=drawn.fit_intercept, tol=TOL)
-    names = (lambda t, z: MARGIN["hinge"](t * z), Hinge())
-    return piecewise_case(drawn, estimator, drawn.arguments(y), y, names)
+    return piecewise_case(drawn, estimator, drawn.arguments(y), y, HINGE)
 
 
 RESIDUAL_OBJECTS = {
@@ -199,7 +188,7 @@ def ordered(rng, loss):
         # the sum over thresholds is K - 1 times the mean: the penalty likewise
         return hinge_of_thresholds(drawn, estimator, y, A, signs, shares, coefficients, K)
     directions = of_order(free_part(drawn, intercept=False), y, K)
-    row_loss = SumOfThresholds(RowLoss("logistic", signs, shares), K - 1)
+    row_loss = RowLoss("logistic", signs, shares, times=K - 1)  # the sum over thresholds
     return smooth_case(
         drawn, estimator, drawn.arguments(y), row_loss, lambda model: coefficients(model)[:, None],
         A=A, constant=thresholds, directions=directions,
@@ -207,29 +196,11 @@ def ordered(rng, loss):
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class SumOfThresholds:
-    """The sum of the losses of all thresholds, a number of times their mean."""
-
-    mean: RowLoss
-    times: int
-
-    def value(self, Z, maths):
-        return self.times * self.mean.value(Z, maths)
-
-    def gradient(self, Z, maths):
-        return self.times * self.mean.gradient(Z, maths)
-
-    def curvature(self, A, Z):
-        return self.times * self.mean.curvature(A, Z)
-
-
 def hinge_of_thresholds(drawn, estimator, y, A, signs, shares, coefficients, K):
     """The hinge of ordered classes, as K - 1 times a mean over all thresholds."""
     part = replace(drawn, alpha=drawn.alpha / (K - 1))
-    names = (lambda t, z: MARGIN["hinge"](t * z), Hinge())
     table = (A, signs, shares, coefficients)
-    case = piecewise_case(part, estimator, drawn.arguments(y), None, names, table=table)
+    case = piecewise_case(part, estimator, drawn.arguments(y), None, HINGE, table=table)
     return Case(
         case.estimator,
         case.arguments,

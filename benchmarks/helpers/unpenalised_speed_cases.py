@@ -15,6 +15,7 @@ from benchmarks.helpers.newton_optimum import SmoothProblem
 from benchmarks.helpers.smooth_losses import FLOATS, PartialLikelihood, RowLoss, Softmax
 
 MOST = 1000  # iterations of peers
+LEVELS = (6, 12, 22, 7, 2, 11)  # of the categories of policies
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +118,23 @@ def _glum(family, X, y, offset, tol):
     return joined(model.fit(X, y, offset=offset))
 
 
-def policies_case(family, rows):
-    """The generated table of `benchmarks.generalized`, without a level of each category."""
-    from benchmarks.generalized import LEVELS, motor
+def policies(n):
+    """A generated table of policies: one-hot columns, exposures, counts of claims and costs."""
+    rng = np.random.default_rng(0)
+    codes = [rng.choice(k, n, p=rng.dirichlet(2.0 * np.ones(k))) for k in LEVELS]
+    X = np.hstack([np.eye(k)[code] for k, code in zip(LEVELS, codes, strict=True)])
+    exposure = rng.uniform(0.05, 1.0, n)
+    effects = 0.3 * rng.normal(size=(2, sum(LEVELS)))
+    counts = rng.poisson(exposure * np.exp(X @ effects[0] - 2.4)).astype(float)
+    costs = rng.gamma(1.5, np.exp(X @ effects[1] + 6.0))
+    return X, exposure, counts, costs
 
-    X, exposure, counts, costs = motor(rows)
+
+def policies_case(family, rows):
+    """Policies without a level of each category."""
+    X, exposure, counts, costs = policies(rows)
     kept = np.delete(np.arange(X.shape[1]), np.cumsum([0, *LEVELS[:-1]]))
-    table, offset = X[:, kept].toarray(), np.log(exposure)
+    table, offset = X[:, kept], np.log(exposure)
     y = counts if family == "Poisson" else costs
     peers = ("glum", "scikit-learn") if family == "Poisson" else ("glum",)
     title = f"{family} policies {rows} x {len(kept)}"

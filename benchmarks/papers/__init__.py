@@ -2,15 +2,14 @@
 
 Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
 returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
-paper's page of the site is written: the docstring of the module, a figure that ``doc/figures``
-draws (``FIGURE`` says what it shows), what of the paper is where (``CONTENTS``), and the tables
-with the docstrings of their functions.
+paper's page of the site is written: the docstring of the module, with a figure of ``doc/figures``
+and a list of what of the paper is where, and the tables with the docstrings of their functions.
 """
 
-import argparse
 import importlib
 import inspect
 import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +28,13 @@ class Table(NamedTuple):
     header: list[str]
     rows: list[list[str]]
     note: str = ""
+
+
+def fitted(model, X, y):
+    """The model after its fit, whether that converges or not, and whatever it leaves at 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(X, y)
 
 
 def text(value):
@@ -62,27 +68,23 @@ def of_page(title, table, about):
     return "\n".join([title, "-" * len(title), "", about, "", *shown, table.note, ""])
 
 
-def main(arguments=()):
-    listing = "\n".join(f"  {name:14} {what}" for name, what in PAPERS.items())
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks papers", description=f"{__doc__}\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("names", nargs="*", choices=[[], *PAPERS], help="all by default")
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="write the pages there")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "names": {"nargs": "*", "choices": [[], *PAPERS], "help": "all by default"},
+    "--publish": {"type": Path, "metavar": "FOLDER", "help": "write the pages there"},
+}
+
+
+def main(options):
     for name in options.names or PAPERS:
         module = importlib.import_module(f"benchmarks.papers.{name}")
         heading, _, prose = module.__doc__.partition("\n\n")
-        contents = list_table([("of the paper", "here"), *module.CONTENTS])
-        figure = f".. skpd-figure:: paper_{name}\n   :alt: {module.FIGURE}"
-        parts = [heading, "=" * len(heading), "", prose.strip(), "", figure, "", contents, ""]
+        parts = [heading, "=" * len(heading), "", prose.strip(), ""]
         print(f"# {heading}\n", flush=True)
         for title, function in module.RESULTS.items():
             start = time.perf_counter()
             table = function()
-            seconds = time.perf_counter() - start
-            print(f"## {title} ({seconds:.0f} s)\n\n{shown(table)}\n", flush=True)
+            took = f"{time.perf_counter() - start:.0f} s"
+            print(f"## {title} ({took})\n\n{shown(table)}\n", flush=True)
             parts.append(of_page(title, table, inspect.getdoc(function)))
         if options.publish:
             (options.publish / f"{name}.rst").write_text("\n".join(parts), encoding="utf-8")

@@ -44,3 +44,28 @@ def _generated(name):
     score = X @ rng.normal(size=d)
     score += 0.5 * np.std(score) * rng.normal(size=n)
     return X, np.where(score > np.quantile(score, 0.76), 1.0, -1.0)
+
+
+def noisy_features(n=1000, d=100):
+    """Labels sign(w.(x + noise)), as the text of the paper has them."""
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(n, d)), rng.normal(size=d)
+    return X, np.where((X + 0.5 * rng.normal(size=(n, d))) @ coef > 0, 1.0, -1.0)
+
+
+def noisy_scores(n=1000, d=30):
+    """Labels sign(w.x + noise), as the script for figure 1 (a) has them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def like_ijcnn1():
+    """49,990 rows of 22 features, a tenth of them positive: a one-hot digit and a random walk."""
+    rng = np.random.default_rng(0)
+    n = 49_990
+    digit = np.eye(10)[rng.integers(10, size=n)]
+    walk = 0.08 * np.cumsum(rng.normal(size=(n, 12)), axis=1)
+    score = 8.0 * np.abs(walk[:, 5] * walk[:, 8]) + walk[:, :4].sum(axis=1)
+    score += digit @ rng.normal(scale=0.3, size=10) + 0.3 * rng.normal(size=n)
+    return np.hstack([digit, walk]), np.where(score > np.quantile(score, 0.903), 1.0, -1.0)

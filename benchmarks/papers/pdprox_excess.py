@@ -1,9 +1,10 @@
 """How far the iterates of Pdprox are above the optimum, for the tables of Yang et al."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import clone
+
+from benchmarks.papers import fitted
+from benchmarks.papers.subgradients import METHODS, tuned
 
 AFTER = (30, 150, 1000)  # iterations
 HEADER = ["data", "lambda", "method", *(f"after {n}" for n in AFTER)]
@@ -16,12 +17,6 @@ PDPROX = {
     "auto": ("auto", None),
     "agm": ("agm", {"smoothing": "homotopy"}),
 }
-
-
-def fitted(model, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of unfinished fits, and of those to 0
-        return model.fit(X, y)
 
 
 def after(n_iter, model, X, y, solver="pdprox-dual", options=None):
@@ -58,3 +53,16 @@ def sparsity(model, X, y, norm, ratio=None):
 
 def cells(values):
     return [f"{value:.1e}" for value in values]
+
+
+def of_baselines(optimum, problem, exponents=range(-10, 11)):
+    """The excesses of the tuned baselines, by their names."""
+    unit = problem.objective(problem.start)
+    for method in METHODS:
+        objectives = tuned(problem, method, AFTER[-1], AFTER[1], exponents)
+        yield method, [(objectives[n - 1] - optimum) / unit for n in AFTER]
+
+
+def rows_of(data, lam, found):
+    """A row for the excesses of each method."""
+    return [[data, f"{lam:g}", method, *cells(values)] for method, values in found.items()]

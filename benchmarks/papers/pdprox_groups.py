@@ -7,16 +7,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table
-from benchmarks.papers.pdprox_excess import (
-    AFTER,
-    HEADER,
-    PDPROX,
-    cells,
-    excesses,
-    with_best_ratio,
-)
+from benchmarks.papers import pdprox_excess as pdprox
 from benchmarks.papers.saddle_points import GroupNorms, SaddlePoint
-from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.penalties import GroupL2
 
@@ -56,7 +48,13 @@ def saddle_point(X, y, sizes, lam, loss):
 
 
 def figure_2():
-    """The group lasso with the hinge loss, and with the absolute loss of the labels."""
+    """The group lasso with the hinge loss, and with the absolute loss of the labels.
+
+    An iteration of auto is a Newton step, one of agm a gradient at a decreasing smoothing.
+    Gradient descent, FOBOS, RDA and accelerated gradients have the best of 21 first steps after
+    150 iterations, and their best iterate counts; Pdprox has its own steps, or the best after 150
+    iterations of 7 ratios of two.
+    """
     rows = []
     losses = {"hinge": PdproxSVC, "absolute": PdproxRegressor}
     for X, y, sizes, lam, shared in group_lassos():
@@ -64,23 +62,14 @@ def figure_2():
             model = estimator(loss=loss, fit_intercept=False, **shared)
             best = clone(model).set_params(tol=1e-7).fit(X, y).certificate_.dual
             found = {
-                method: excesses(best, model, X, y, solver, options)
-                for method, (solver, options) in PDPROX.items()
+                method: pdprox.excesses(best, model, X, y, solver, options)
+                for method, (solver, options) in pdprox.PDPROX.items()
             }
-            for method, (solver, options) in PDPROX.items():
+            for method, (solver, options) in pdprox.PDPROX.items():
                 if solver == "pdprox-dual" and method != "Algorithm 3":
-                    ratio, values = with_best_ratio(best, model, X, y, options)
+                    ratio, values = pdprox.with_best_ratio(best, model, X, y, options)
                     found[f"{method}, sigma / tau = {ratio:g}"] = values
             problem = saddle_point(X, y, sizes, lam, loss)
-            for method in METHODS:
-                objectives = tuned(problem, method, AFTER[-1], AFTER[1])
-                found[method] = [objectives[n - 1] - best for n in AFTER]
-            for method, values in found.items():
-                rows.append([f"sequences, {loss}", f"{lam:g}", method, *cells(values)])
-    note = (
-        "An iteration of auto is a Newton step, one of agm a gradient at a decreasing smoothing. "
-        "Gradient descent, FOBOS, RDA and accelerated "
-        "gradients have the best of 21 first steps after 150 iterations, and their best iterate "
-        "counts; Pdprox has its own steps, or the best after 150 iterations of 7 ratios of two."
-    )
-    return Table(HEADER, rows, note)
+            found |= pdprox.of_baselines(best, problem)
+            rows += pdprox.rows_of(f"sequences, {loss}", lam, found)
+    return Table(pdprox.HEADER, rows)

@@ -38,60 +38,53 @@ to 1e-4.
 optimum, at all times, as its support allows. Once the coefficients that are not 0 are known, the
 lasso is strongly convex in those; the theory does not use this, and an average of all iterates
 never forgets its first ones.
+
+.. skpd-figure:: paper_rates
+   :alt: Gaps of iterates over epochs, on logarithmic axes, for the breast cancer data. On the
+         lasso coordinate descent falls steeply after a hundred epochs; averages of all iterates
+         fall as one over the epochs, APPROX as their inverse square. On the dual of the SVM APPROX
+         is ahead of coordinate descent, until both are near 1e-6 after a thousand epochs.
+
+.. list-table::
+   :header-rows: 1
+
+   * - of the paper
+     - here
+   * - Algorithm 1, coordinate descent
+     - ``solver='cd'`` of `~skpd.LassoPDCertified`, `~skpd.ElasticNetPD`,
+       `~skpd.ElasticNetPDClassifier`, `~skpd.LogisticPD` and others, and of `~skpd.PdproxSVC` with
+       ``penalty='l2'``; ``average`` and ``burn_in`` are options
+   * - Coordinate descent on the dual of an elastic net, and SDCA as a special case
+     - the option ``variables='dual'``, for every loss
+   * - APPROX of Fercoq and Richtarik, with tau coordinates in a step
+     - ``solver='approx'``; ``coordinates_per_step`` is an option
+   * - The Lipschitzing trick
+     - every certificate of a norm: ``certificate_.kind``, ``radius``
+   * - Theorems on the gap of any algorithm, and on coordinate descent
+     - ``gap_history_`` of every solver, beside the guarantees below
+   * - Lasso, elastic net, group lasso, total variation as problems (A)
+     - the penalties of `skpd.penalties`; coordinate methods for those that are sums over
+       coordinates, others below with Pdprox
+   * - Figure 1, the trick
+     - the page on certificates of the user guide
+   * - Figure 2, lasso and SVM
+     - below
 """
 
-import warnings
 from functools import partial
 from math import ceil
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from benchmarks.papers import Table
+from benchmarks.papers import Table, fitted
 from benchmarks.papers import rate_theorems as theorems
 from benchmarks.papers.data import named
 from benchmarks.papers.staleness import stale_coordinates
 from skpd import ElasticNetPD, LassoPDCertified, PdproxRegressor, PdproxSVC
 from skpd.losses import Hinge, Huber, Logistic, SmoothedHinge, Squared, SquaredHinge
 from skpd.penalties import ElasticNet, FusedLasso, GroupL2
-
-FIGURE = (
-    "Gaps of iterates over epochs, on logarithmic axes, for the breast cancer data. On the "
-    "lasso coordinate descent falls steeply after a hundred epochs; averages of all iterates "
-    "fall as one over the epochs, APPROX as their inverse square. On the dual of the SVM "
-    "APPROX is ahead of coordinate descent, until both are near 1e-6 after a thousand epochs."
-)
-CONTENTS = (
-    (
-        "Algorithm 1, coordinate descent",
-        "``solver='cd'`` of `~skpd.LassoPDCertified`, `~skpd.ElasticNetPD`, "
-        "`~skpd.ElasticNetPDClassifier`, `~skpd.LogisticPD` and others, and "
-        "of `~skpd.PdproxSVC` with ``penalty='l2'``; ``average`` and ``burn_in`` are options",
-    ),
-    (
-        "Coordinate descent on the dual of an elastic net, and SDCA as a special case",
-        "the option ``variables='dual'``, for every loss",
-    ),
-    (
-        "APPROX of Fercoq and Richtarik, with tau coordinates in a step",
-        "``solver='approx'``; ``coordinates_per_step`` is an option",
-    ),
-    ("The Lipschitzing trick", "every certificate of a norm: ``certificate_.kind``, ``radius``"),
-    (
-        "Theorems on the gap of any algorithm, and on coordinate descent",
-        "``gap_history_`` of every solver, beside the guarantees below",
-    ),
-    (
-        "Lasso, elastic net, group lasso, total variation as problems (A)",
-        "the penalties of "
-        "`skpd.penalties`; coordinate methods for those that are sums over coordinates, "
-        "others below with Pdprox",
-    ),
-    ("Figure 1, the trick", "the page on certificates of the user guide"),
-    ("Figure 2, lasso and SVM", "below"),
-)
 
 EPOCHS = 1000
 SEEDS = range(5)
@@ -125,20 +118,18 @@ def data_sets():
     return [("breast cancer", scale(X), 2.0 * y - 1.0), named("a1a"), named("reuters")]
 
 
-def fitted(estimator, X, y, solver="auto", options=None, seed=0):
+def run(estimator, X, y, solver="auto", options=None, seed=0):
     """The estimator after a fit without an intercept, however far it has come."""
     estimator.set_params(
         solver=solver, solver_options=options, random_state=seed, fit_intercept=False, tol=1e-9,
         max_iter=EPOCHS,
     )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(X, y)
+    return fitted(estimator, X, y)
 
 
 def measured(estimator, X, y, solver, options, seed=0):
     """The epochs at which iterates are certified, and their relative gaps."""
-    history = fitted(estimator, X, y, solver, options, seed).gap_history_
+    history = run(estimator, X, y, solver, options, seed).gap_history_
     dual = history["iterate_dual"]
     gaps = (history["iterate_primal"] - dual) / (history["primal"][0] - dual)
     return history["n_iter"], gaps
@@ -163,7 +154,7 @@ def reached(epochs):
 
 def constants(estimator, X, y, problem_of, options):
     """The problem of the theorems from an exact fit, and the unit of relative gaps."""
-    exact = fitted(estimator, X, y)
+    exact = run(estimator, X, y)
     start = exact.gap_history_["primal"][0]
     return problem_of(X, y, exact, start, options), start - exact.certificate_.primal
 

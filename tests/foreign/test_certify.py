@@ -32,6 +32,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks import certify as random
+from benchmarks.helpers.stated_objectives import robust_programme
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
@@ -67,8 +68,7 @@ def scipy_optimum(programme, arguments):
     Positive and negative parts of W turn its l1 norm into a linear function; slack variables
     turn a piecewise-linear loss into one. What is left is smooth, under linear constraints.
     """
-    by_highs = programme is random._robust_programme or programme.__name__ == "linear_programme"
-    if by_highs:
+    if programme is robust_programme or programme.__name__ == "linear_programme":
         return programme(*arguments)
     if programme is multinomial_programme:
         X, labels, rows, l1, l2, free = arguments

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import f1_score, hinge_loss, log_loss
 
-from benchmarks import fuzz_newer
+from benchmarks import fuzz
 from skpd import PdproxSVC
 from tests.oracles import exact_objectives as of
 from tests.oracles.optima import linear_optimum
@@ -71,11 +71,11 @@ def test_trace_norm_is_that_of_numpy(rng):
     "field, size, name", [("dual", 2.0, "bound above"), ("primal", 0.5, "primal below")]
 )
 def test_a_wrong_certificate_is_found(field, size, name):
-    case = fuzz_newer.FAMILIES["PdproxSVC"](np.random.default_rng(3))
-    model, *_ = fuzz_newer.fitted(case, case.estimator)
-    assert fuzz_newer.judged(case, model) == []
+    case = fuzz.NEWER["PdproxSVC"](np.random.default_rng(3))
+    model, *_ = fuzz.fitted(case, case.estimator)
+    assert fuzz.judged(case, model) == []
     object.__setattr__(model.certificate_, field, size * model.certificate_.primal)
-    assert [found for found, _ in fuzz_newer.judged(case, model)] == [name]
+    assert [found for found, _ in fuzz.judged(case, model)] == [name]
 
 
 def test_errors_that_name_nothing_are_not_documented():
@@ -85,6 +85,6 @@ def test_errors_that_name_nothing_are_not_documented():
         return info.value
 
     shapes = raised(lambda: np.ones(2) + np.ones(3))
-    assert not fuzz_newer.is_documented(shapes, ["alpha"])
+    assert not fuzz.is_documented(shapes, ["alpha"])
     named = raised(lambda: PdproxSVC(alpha=-1.0).fit(np.eye(3), [0, 1, 1]))
-    assert fuzz_newer.is_documented(named, PdproxSVC().get_params())
+    assert fuzz.is_documented(named, PdproxSVC().get_params())
