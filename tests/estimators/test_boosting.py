@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.boosting import best_soft_margin, every_stump
 from skpd import LPBoostClassifier
@@ -17,11 +16,6 @@ from skpd.problems.boosting import BoostingProblem
 from skpd.problems.hypotheses import AllStumps
 from skpd.solvers.boosting.columns import generate_columns
 from tests.oracles.optima import optimal_value
-
-
-@parametrize_with_checks([LPBoostClassifier(nu=0.5)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def random_problem(seed):

@@ -12,7 +12,6 @@ from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, roc_auc_sco
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
     GammaPD,
@@ -51,18 +50,6 @@ MODELS = {
         TweedieRegressor(power=1.4, link="log"),
     ),
 }
-
-
-@parametrize_with_checks(
-    [
-        PoissonPD(1e-3, penalty="l1"),
-        PoissonPD(dispersion=0.5, alpha=1e-3, penalty="l1"),
-        GammaPD(1e-3, penalty="l1"),
-        TweediePD(1e-3, penalty="l1"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

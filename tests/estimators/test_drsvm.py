@@ -1,4 +1,4 @@
-"""DRSVMClassifier: against HiGHS and the paper's tables, its worst case, scikit-learn's checks."""
+"""DRSVMClassifier: against HiGHS and the paper's tables, its worst case and solvers."""
 
 import pickle
 import warnings
@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
@@ -27,24 +26,6 @@ from skpd.solvers.robust.proximal_multipliers import proximal_multipliers
 from tests.oracles.robust_reference import robust_linear_programme
 
 NORMS = [1, 2, np.inf]
-# the rows of a repeated data set have another order
-SHUFFLED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "rows are visited in a random order"
-    for kind in ("dense", "sparse")
-}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [
-        DRSVMClassifier(),
-        # which takes the steps of the other two published methods in turn
-        DRSVMClassifier(solver="hybrid", solver_options={"output": "best"}, max_iter=15),
-    ],
-    expected_failed_checks=lambda estimator: {} if estimator.solver == "auto" else SHUFFLED,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

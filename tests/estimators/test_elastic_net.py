@@ -9,36 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, ElasticNetCV
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, regularization_path
 from skpd.losses import SmoothedHinge
 from tests.oracles.scikit_learn import l1_logistic
-
-
-def on_own_path(estimator):
-    """Checks that ask for more digits of the weights than the tolerance does."""
-    if not isinstance(estimator, ElasticNetPD) or estimator.solver != "pdbfw":
-        return {}
-    reason = "first-order methods: equal up to the tolerance only"
-    return {
-        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
-    }
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [
-        ElasticNetPD(),
-        ElasticNetPD(l1_radius=1.0),
-        ElasticNetPD(l1_radius=1.0, solver="pdbfw"),
-        ElasticNetPDClassifier(l1_radius=1.0, max_iter=500, loss="smoothed_hinge"),
-        ElasticNetPDCV(alphas=5, cv=3),
-    ],
-    expected_failed_checks=on_own_path,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
     DRSVMClassifier,
@@ -45,21 +44,6 @@ from tests.oracles.robust_reference import robust_linear_programme
 ESTIMATORS = [PdproxSVC, GroupLassoSVC, PdproxRegressor]
 SMOOTH_AND_NOT = [("hinge", "l1"), ("hinge", "l2"), ("logistic", "l1"), ("hinge", "linf")]
 CLASSIFIERS = [PdproxSVC, GroupLassoSVC]
-
-
-# the published methods need 1 / tol iterations; the checks need far fewer
-CHECKED = [
-    *(estimator() for estimator in ESTIMATORS),
-    PdproxSVC(solver="pdprox-dual", max_iter=300),
-    PdproxRegressor(solver="pdprox-primal", max_iter=300),
-]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:GroupLassoSVC has groups=None")
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

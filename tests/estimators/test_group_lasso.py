@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import QuantileRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
     GroupLassoPD,
@@ -20,11 +19,6 @@ from skpd import (
 from tests.oracles.reference import conic_programme
 
 GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}
-
-
-@parametrize_with_checks([GroupLassoPD(alpha=0.01, groups=1, tol=1e-13)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import small_problems as random
 from skpd import (
@@ -36,11 +35,6 @@ from skpd.solvers.coordinates.settings import PairSettings
 from skpd.solvers.kernel_machines import solve_kernel_machine
 
 TIGHT = 1e-9
-
-
-@parametrize_with_checks([KernelPdproxSVC(), KernelPdproxRegressor()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

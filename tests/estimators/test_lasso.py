@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
     ElasticNetPDCV,
@@ -46,16 +45,6 @@ LAYOUTS = {
     "CSR int64": lambda X: with_long_indices(sp.csr_array(X)),
     "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
 }
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([
-    LassoPDCertified(),
-    LassoPDCertified(solver="cd", max_iter=300),
-    LassoPDCertifiedCV(alphas=5, cv=3, tol=1e-9),  # the checks compare fits to 1e-9
-])  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def data(rng, n=80, d=15):

@@ -9,7 +9,6 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import LogisticPD, PathCV, RowBlocks, certify
 from skpd.penalties import ElasticNet
@@ -17,11 +16,6 @@ from tests.oracles.scikit_learn import l1_logistic
 
 ALPHA = 0.02
 GROUPS = np.repeat(["a", "b", "c"], [4, 4, 5])
-
-
-@parametrize_with_checks([LogisticPD(), LogisticPD(penalty="l1", alpha=1e-2)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.multivariate import optimum
 from skpd import MetricSVC, certify, regularization_path
@@ -90,16 +89,6 @@ def test_a_fixed_lipschitz_constant_proves_bounds_too():
 @pytest.fixture(scope="module")
 def imbalanced():
     return make_classification(200, 8, weights=[0.85], class_sep=1.2, random_state=0)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([
-    MetricSVC(),
-    MetricSVC(metric="precision_at_k"),
-    MetricSVC(solver="agm", max_iter=5),
-])  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -8,18 +8,11 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import KernelPdproxSVC, MKLClassifier, MKLRegressor
 from tests.oracles.optima import optimal_value
 
 KERNELS = ["linear", ("rbf", {"gamma": 0.5}), ("rbf", {"gamma": 20.0})]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([MKLClassifier(tol=1e-9), MKLRegressor(tol=1e-9)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV, cross_val_predict
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import OrdinalPD, PathCV, certify, regularization_path
 from skpd.certificates import primal_objective
@@ -27,20 +26,6 @@ from skpd.solvers.newton.steps import NewtonSteps
 from tests.oracles.reference import ordinal_programme
 
 N, D = 150, 4
-
-
-def expected_to_fail(estimator):
-    """Predictions are the median class, which need not be that with the largest probability."""
-    if estimator.loss == "hinge":
-        return {}
-    return {"check_classifiers_train": "the median class is predicted, not the most probable one"}
-
-
-@parametrize_with_checks(
-    [OrdinalPD(), OrdinalPD(loss="hinge", tol=1e-10)], expected_failed_checks=expected_to_fail
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

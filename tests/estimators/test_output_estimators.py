@@ -9,26 +9,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, certify
 from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
-CHECKED = [
-    MultiTaskPD(1e-3),
-    MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500, alpha=1e-3),
-    MultinomialPD(),
-    MultinomialPD(loss="crammer_singer"),
-    MultiTaskPDCV(alphas=4, cv=3, tol=1e-8),  # as weights are compared with rows to 1e-9
-]
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def regression(rng, n=40, d=6, K=3):

@@ -10,7 +10,6 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, regularization_path
 from skpd.designs import Design
@@ -22,21 +21,6 @@ from skpd.solvers.proximal.restarted import pdprox_restarted
 from tests.oracles.optima import linear_optimum
 
 THREE = (0.1, 0.5, 0.9)
-A_COLUMN_EACH = "predictions have a column for each quantile"
-SHAPES = {
-    "check_regressors_train": A_COLUMN_EACH,
-    "check_estimator_sparse_array": A_COLUMN_EACH,
-    "check_estimator_sparse_matrix": A_COLUMN_EACH,
-}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [QuantilePD((0.2, 0.8))],
-    expected_failed_checks=lambda estimator: SHAPES,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def heteroscedastic(rng, n=30, d=8):

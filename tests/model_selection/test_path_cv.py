@@ -36,7 +36,6 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skpd
 from skpd import (
@@ -71,13 +70,6 @@ from skpd import (
 TIGHT = 1e-11
 SHORT = {"alphas": 2, "cv": 3}
 EXACT = LassoPDCertified(tol=1e-10)
-
-
-@parametrize_with_checks([
-    PathCV(PdproxSVC(loss="logistic"), alphas=2, cv=2), PathCV(EXACT, alphas=2, cv=2),
-])  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def regression(n=90):

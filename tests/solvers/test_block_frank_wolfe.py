@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import MultiTaskPD, TraceNormPD, certify, kernels
 from skpd.certificates import dual_bound, primal_objective
@@ -183,12 +182,6 @@ def test_what_it_needs(rng):
 
 
 # Over the trace-norm ball
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([TraceNormPD(max_iter=300)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def many_outputs(rng, n=60, d=12, c=8, rank=2):
