@@ -24,6 +24,7 @@ from skpd.problems import linear_problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
+from tests.pairs import every_fourth_pair
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 # the directions that the penalty and the intercept leave free, one of them or both, beside a
@@ -33,6 +34,14 @@ FREE = [
     *product([TotalVariation()], [False], [0.0, 100.0, 1e6]),
     *product([TotalVariation()], [True], [0.0, 100.0, 1e6]),
 ]
+PAIRS = pytest.mark.parametrize(
+    "loss, penalty, fit_intercept, shift",
+    [
+        (loss, *free)
+        for loss, free in every_fourth_pair([Absolute(), Squared(), Huber(2.0), Hinge()], FREE)
+    ],
+    ids=str,
+)
 
 
 def exact(values):
@@ -125,8 +134,7 @@ def agrees(problem, theta, change, coef):
 
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
-@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+@PAIRS
 def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, near, rng):
     """The rest that cancels the sums is as small and as cheap as promised, and in the box.
 
@@ -164,8 +172,7 @@ def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, nea
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
-@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+@PAIRS
 def test_the_change_is_a_share_of_the_way_to_a_point_in_the_box(
     loss, penalty, fit_intercept, shift, noise, rng
 ):
