@@ -271,6 +271,7 @@ def test_squares_of_features_that_overflow(rng):
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transitions_).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_alpha_chosen_along_the_path():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 3)) for _ in range(12)]

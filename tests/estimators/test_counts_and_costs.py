@@ -117,6 +117,7 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
     assert again.relative_gap <= 1e-7
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("shift", [-600.0, 600.0])
 @pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
 def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
@@ -238,6 +239,8 @@ def test_offsets_of_regressors_are_taken_off_the_targets(data, rng):
     assert chosen.alpha_ == LassoPDCertifiedCV(alphas=10).fit(X, y - offset).alpha_
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
+@pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_paths_and_cross_validation_with_offsets(data):
     X, y, offset, weights = data
     y = y["poisson"]
@@ -332,6 +335,7 @@ def test_scores_are_of_rows_with_weights():
         model.score(X, y[:2])
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_scores_of_folds_without_claims(data):
     X, y, _, _ = data
     model = PoissonPD(0.01, penalty="l1").fit(X, y["poisson"])

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -26,12 +26,6 @@ from skpd.solvers.robust.proximal_multipliers import proximal_multipliers
 from tests.oracles.robust_reference import robust_linear_programme
 
 NORMS = [1, 2, np.inf]
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 def solved(problem, method=None, **options):
@@ -413,6 +407,7 @@ def transport_cost(X, y, found, p, kappa):
     return found.mass @ (distances + np.where(flips, kappa if flips.any() else 0.0, 0.0))
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("norm, p", [(1, np.inf), (2, 2), (np.inf, 1)])
 @pytest.mark.parametrize("kappa", [0.3, 3.0, np.inf])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])

@@ -125,6 +125,7 @@ def test_models_of_glum(name, alpha, data):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_scores(name, data, rng):
     X, y, exposure, offset = data
     y, weights = y[name], rng.uniform(size=N)
@@ -241,6 +242,7 @@ def test_residuals_that_are_refused(data):
     assert_allclose(scale, squares / (N - n_numbers))
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize("certified", [None, 3e-4])
 def test_paths_and_cross_validation(certified, data):
     X, y, exposure, offset = data

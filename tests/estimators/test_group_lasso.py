@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_diabetes
 from sklearn.linear_model import QuantileRegressor
-from sklearn.preprocessing import StandardScaler
 
 from skpd import (
     GroupLassoPD,
@@ -19,12 +17,6 @@ from skpd import (
 from tests.oracles.reference import conic_programme
 
 GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}
-
-
-@pytest.fixture(scope="module")
-def diabetes():
-    X, y = load_diabetes(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 def test_orthogonal_features_shrink_in_groups():

@@ -29,6 +29,9 @@ from tests.oracles.draws import Draws
 from tests.oracles.reference import conic_solution
 from tests.oracles.scikit_learn import l1_logistic
 
+# Grids of two or three alphas are fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
+
 
 def with_long_indices(X):
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
@@ -260,6 +263,7 @@ def test_it_stops_where_it_has_to(hard):
         assert again.converged
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_columns_that_do_not_move(rng):
     X, y = data(rng)
     X[:, 3] = 0.0
@@ -345,6 +349,7 @@ def test_cross_validation_is_scikit_learns(container, weighted, positive, rng):
     assert ours.duality_gap_ == ours.certificate_.gap == ours.gap_history_["gap"][-1]
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore:LassoPDCertifiedCV did not converge. after")
 def test_cross_validation_options(rng):
     X, y = data(rng, n=60, d=8)

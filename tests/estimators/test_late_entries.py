@@ -88,6 +88,7 @@ def ridge_by_newton(alpha, *data):
     return objective(w)[0], w
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_bounds_and_optima_of_newton(ties, rng):
     for trial in range(25):
@@ -255,6 +256,7 @@ def test_concordance_of_late_rows_by_definition(rng):
     assert np.isnan(concordance(*none, np.zeros(2), np.array([0.0, 1.0])))
 
 
+@pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|end of the grid)")
 def test_searches_and_paths_of_rows_that_belong_together(rng):
     table = subjects(rng, 80)
     X, y, strata = table[["a", "b", "c"]], table[["start", "stop", "event"]], table["clinic"]

@@ -143,6 +143,7 @@ def test_a_warm_start_begins_at_the_last_model(imbalanced):
     assert model.certificate_.primal <= before + 1e-12
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_rare_positives_are_found_if_they_can_be_told_apart():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((600, 5))

@@ -42,6 +42,7 @@ def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
     return linear_optimum(cost, left, right, bounds=bounds).fun
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("budget", [3.0, 60.0, 1000.0])
 def test_optimum_is_that_of_a_linear_programme(budget, intercept):
@@ -150,6 +151,7 @@ def test_projection_is_that_of_lemma_13():
     np.testing.assert_allclose(found, expected.x, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_several_classes_path_and_warm_start():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 4))

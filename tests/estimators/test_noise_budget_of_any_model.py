@@ -84,6 +84,7 @@ def optimum(X, y, loss, penalty, budget, intercept):
     return cp.Problem(cp.Minimize(value), limits).solve(solver="CLARABEL")
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(("share", "intercept"), [(0.9, True), (1.1, False)])
 @pytest.mark.parametrize(
     ("loss", "penalty"),
@@ -175,6 +176,7 @@ def test_a_penalty_with_one_more_coefficient(name, rng):
     np.testing.assert_allclose(found.prox(w, 0.5), np.r_[penalty.prox(w[:-1], 0.5), -1.65])
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_a_path_and_the_published_methods():
     X, y = data()
     for loss, budget in (("hinge", 15.0), ("logistic", 8.0)):

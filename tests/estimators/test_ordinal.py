@@ -111,6 +111,7 @@ def test_penalties_without_free_coefficients_take_cutting_planes(data):
         OrdinalPD(loss="hinge", penalty="squared_groups", groups=2).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`:DeprecationWarning")  # by mord
 def test_models_of_mord(data):
     mord = pytest.importorskip("mord")
     X, y, _, weights = data
@@ -176,6 +177,7 @@ def test_class_weights_are_sample_weights(loss, data):
         OrdinalPD(class_weight={2: -1.0}).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_rules_of_prediction(data):
     """The median and the mode have the least expected costs of absolute and of 0-1 errors."""
     X, y, offset, _ = data
@@ -297,6 +299,7 @@ def test_enums_of_polars_are_in_order(data):
     assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y).coef_)
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_certificates(data):
     X, y, _, _ = data
     found = regularization_path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
@@ -310,6 +313,7 @@ def test_paths_and_certificates(data):
     assert warm.fit(X, y).n_iter_ <= 1
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_classes_that_offsets_separate_by_far():
     """The loss is 0 but for rounding with any thresholds between the scores."""
     X, offset = np.array([[1.1], [1.8], [-2.6]]), np.array([-0.1, 1001.0, 2001.4])

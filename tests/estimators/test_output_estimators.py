@@ -14,6 +14,9 @@ from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, cer
 from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
+# Grids of two or three alphas are fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
+
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
 
@@ -37,6 +40,7 @@ def tasks(rng, n=60, d=4, K=3):
     return np.column_stack([X, of_task]), y
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 @pytest.mark.parametrize(
@@ -323,6 +327,7 @@ LOSSES_OF_SAMPLES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     ("loss", "penalty"),
     list(zip(LOSSES_OF_SAMPLES, ["l2", "l1inf", "l21", "l1"], strict=True)),

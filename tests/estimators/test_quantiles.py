@@ -109,6 +109,7 @@ def test_the_linear_programme(seed):
     assert crossing.min() < -1e-3
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("kind", ["ties", "constant", "far", "twice", "indicators", "one row"])
 def test_data_that_is_special(kind, rng):
     X, y = heteroscedastic(rng, n=25, d=6)
@@ -178,6 +179,7 @@ def test_the_same_features_for_all_quantiles(rng):
 # Certificates on the way
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("solver", ["auto", "pdprox-dual", "pdprox-primal"])
 @pytest.mark.parametrize("max_iter", [1, 3, 30])
 def test_the_certificate_of_any_iterate(solver, max_iter, rng):
@@ -282,6 +284,7 @@ def test_weights_are_repeated_rows(rng):
     assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*is less precise in float32")
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csc_matrix, np.asfortranarray])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_layouts_and_types(container, dtype, rng):

@@ -33,6 +33,7 @@ def classes():
     return X, np.where(X[:, 0] + rng.normal(size=N) > 0.0, 1, -1)
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     "call, error, message",
     [

@@ -32,6 +32,7 @@ def data(rng):
     return X, X[:, :3] + 0.1 * rng.normal(size=(60, 3))
 
 
+@pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize("model", OF_ONE_TARGET + OF_SEVERAL, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("layout, dtype", [
     (np.asarray, np.float64), (np.asarray, np.float32), (sp.csr_array, np.float64),
@@ -112,6 +113,7 @@ def test_what_cannot_be_converted():
         MatrixCompletionPD().sparsify()
 
 
+@pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize(
     "model",
     [*OF_ONE_TARGET, skpd.QuantilePD(), skpd.KernelPdproxSVC(), skpd.MKLClassifier()],

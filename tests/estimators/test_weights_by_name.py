@@ -156,6 +156,7 @@ ENCODERS = [track_columns(encoder()), encoder(sparse=False).set_output(transform
 POISSON = PoissonPD(0.01, penalty="l1", tol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("weights", BY_NAME, ids=["dict", "callable"])
 @pytest.mark.parametrize("steps", ENCODERS, ids=["track_columns", "set_output"])
 def test_pipelines_leave_columns_out_of_the_penalty(policies, steps, weights):
@@ -177,6 +178,7 @@ def test_pipelines_leave_columns_out_of_the_penalty(policies, steps, weights):
     assert_allclose(path.coefs[-1], expected.coef_, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize("steps", ENCODERS, ids=["track_columns", "set_output"])
 def test_searches_over_weights_and_folds_whose_levels_differ(policies, steps):
     table, counts = policies

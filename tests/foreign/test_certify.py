@@ -16,7 +16,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import (
     load_breast_cancer,
-    load_diabetes,
     load_iris,
     load_wine,
     make_classification,
@@ -169,18 +168,6 @@ def test_against_scipy(build, fit):
             assert gap >= 0
 
 
-@pytest.fixture(scope="module")
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
-
-@pytest.fixture(scope="module")
-def diabetes():
-    X, y = load_diabetes(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
-
 # The plateau of liblinear
 
 
@@ -201,6 +188,7 @@ def test_plateau_on_a9a(skpd_data):
     assert certificate.gap > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_gap_where_there_is_no_plateau(cancer):
     for C in (1e-3, 1e-2):
         clf = LinearSVC(
@@ -271,6 +259,7 @@ def test_own_estimators(estimator, cancer, diabetes, rng):
     assert certify(estimator, X, y, s, tol=np.inf).gap >= certificate.gap * (1 - 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -419,6 +408,7 @@ def test_objective_by_hand(cancer):
         certify(known, X, y, alpha=0.1)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "estimator, message",
     [

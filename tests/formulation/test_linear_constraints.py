@@ -270,6 +270,7 @@ def test_every_class_obeys(diabetes):
     assert not hasattr(again, "constraint_multipliers_")
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_searches(diabetes):
     X, y = diabetes
     monotone = LinearConstraint(np.diff(np.eye(10), axis=0), 0.0, np.inf)
@@ -448,6 +449,7 @@ def test_feasible_after_one_iteration(penalty):
         assert np.isfinite(model.certificate_.primal)
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_a_start_that_is_optimal_has_multipliers():
     X = np.random.default_rng(0).standard_normal((20, 3))
     y = X[:, 0] + 1.0

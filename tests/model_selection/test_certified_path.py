@@ -54,6 +54,9 @@ from skpd.penalties import SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 
+# Grids of two or three alphas are fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
+
 X_2, Y_2 = load_breast_cancer(return_X_y=True)
 X_2 = scale(X_2)
 X_D, Y_D = load_diabetes(return_X_y=True)
@@ -331,6 +334,8 @@ def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):
     assert low <= -log_loss(wrong, fitted.predict_proba(X_test)) <= high
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
+@pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|did not converge)")
 def test_a_search_warns_of_its_own_level_only():
     """Gaps of folds are compared with ``certified``, and not with ``tol``."""
     with warnings.catch_warnings():

@@ -34,12 +34,6 @@ def mean_hinge_programme(X, y, weights, fit_intercept):
     return linear_optimum(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds).fun
 
 
-@pytest.fixture(scope="module")
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
-
 def noisy(rng, n=150, d=5):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     return X, np.where(X[:, 0] + rng.normal(size=n) > 0.4, 1, 0)
@@ -282,6 +276,7 @@ def test_path_over_epsilon_starts_from_the_model_before():
     assert found.n_iters[1:].sum() < sum(alone)
 
 
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_cross_validated_epsilon(cancer):
     """The scores are those of a search over the same values and folds."""
     model = make_pipeline(StandardScaler(), DRSVMClassifier(tol=1e-6))

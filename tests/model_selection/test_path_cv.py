@@ -67,6 +67,10 @@ from skpd import (
     regularization_path,
 )
 
+# A constant model is as good as another for what is tested here; grids of two or three alphas are
+# fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|end of the grid)")
+
 TIGHT = 1e-11
 SHORT = {"alphas": 2, "cv": 3}
 EXACT = LassoPDCertified(tol=1e-10)
@@ -678,6 +682,7 @@ def key_of_fold(found, given, folds):
     return [np.array_equal(found["sample_weight"], weights[train]) for train in folds].index(True)
 
 
+@pytest.mark.filterwarnings("ignore:.*has groups=None")
 @pytest.mark.parametrize(("estimator", "kind"), WITH_PATHS, ids=lambda x: type(x).__name__)
 def test_every_method_that_predicts_is_within_reach(estimator, kind, rng):
     X, y = data_of(kind, rng)
@@ -812,6 +817,7 @@ def test_strata_reach_fits_scores_and_predictions(inside, rng):
         assert whole == last.score(rows, y, strata=strata) != last.score(rows, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_offsets_that_are_not_requested_for_scores(rng):
     """By metadata routing as in a grid search, whose scores have them only where asked for."""
     X, y, offset = rng.normal(size=(60, 3)), rng.poisson(2.0, size=60), rng.normal(size=60)

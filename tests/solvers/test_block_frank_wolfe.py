@@ -448,6 +448,7 @@ def test_balls_of_other_matrices_than_that_of_the_outputs(rng):
             MultiTaskPD(0.1, penalty=Spectral(values)).fit(X, Y[:, :K])
 
 
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "alpha, radius", [(5e-324, 1.0), (1e300, 1.0), (1.0, 1e300), (1.0, 1e-300)]

@@ -73,6 +73,7 @@ def _with(model, coef):
     return other
 
 
+@pytest.mark.filterwarnings("ignore:.*is less precise in float32")
 @pytest.mark.parametrize("alpha", [1e-3, 1e-1])
 def test_every_layout(alpha, rng):
     X, y = classes(rng)
