@@ -167,12 +167,6 @@ def test_below_the_optimum_of_a_linear_programme(seed):
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)
 
 
-def test_lasso_of_scikit_learn(data):
-    X, y, _ = data
-    model = LassoPDCertified(0.05, tol=1e-10).fit(RowBlocks(parts(X)), y)
-    assert_allclose(model.coef_, Lasso(0.05, tol=1e-12).fit(X, y).coef_, atol=1e-7)
-
-
 def test_predictions_scores_and_paths(data):
     X, y, labels = data
     found = RowBlocks(map(sparse.csr_array, parts(X)))
@@ -202,14 +196,6 @@ def test_certificates_of_other_models(data, rigorous):
         one, other = (certify(model, each, target, rigorous=rigorous) for each in (X, found))
         assert_allclose(other.primal, one.primal, rtol=1e-10)
         assert_allclose(other.dual, one.dual, rtol=1e-7)
-
-
-def test_the_same_from_run_to_run(data):
-    X, _, labels = data
-    fits = [PdproxSVC(0.01).fit(RowBlocks(parts(X)), labels) for _ in range(2)]
-    assert_array_equal(fits[0].coef_, fits[1].coef_)
-    assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)
-    assert fits[0].certificate_.dual == fits[1].certificate_.dual
 
 
 def test_files_are_not_held_in_memory(tmp_path, monkeypatch):
@@ -344,14 +330,6 @@ def test_malformed_sparse_blocks_are_refused(make, in_file, tmp_path):
         sparse.save_npz(tmp_path / "X.npz", matrix)
     with pytest.raises(ValueError, match="ind"):
         RowBlocks([tmp_path / "X.npz" if in_file else matrix]).gathered()
-
-
-def test_warm_starts(data):
-    X, _, labels = data
-    for loss in ("hinge", "logistic"):
-        model = PdproxSVC(0.01, loss=loss, warm_start=True, tol=1e-8)
-        first = model.fit(RowBlocks(parts(X)), labels).n_iter_
-        assert model.fit(RowBlocks(parts(X)), labels).n_iter_ < first and model.converged_
 
 
 def test_dense_blocks_before_sparse_ones(data):

@@ -131,17 +131,6 @@ def test_best_stump_is_the_best_of_all(seed):
     assert values @ (w * y) == pytest.approx(edge, abs=1e-14)
 
 
-def test_weights_are_repeated_rows():
-    X, y, _, _ = random_problem(8)
-    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
-    weighted = LPBoostClassifier(nu=0.4).fit(X, y, sample_weight=counts)
-    repeated = LPBoostClassifier(nu=0.4).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
-    assert weighted.certificate_.dual == pytest.approx(repeated.certificate_.dual, abs=1e-10)
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
-    assert np.sum(weighted.dual_coef_) == pytest.approx(1.0)
-    assert np.all(weighted.dual_coef_[counts == 0] == 0.0)
-
-
 def test_the_model_attains_its_lower_bound():
     X, y, _, _ = random_problem(8)
     clf = LPBoostClassifier(nu=0.5).fit(X, np.where(y > 0, "yes", "no"))

@@ -172,24 +172,6 @@ def test_constraints_and_bounds(data):
     assert positive.coef_.min() >= 0.0 and positive.coef_[0] > 0.3
 
 
-def test_offsets_are_weights_of_rates(data):
-    """y exp(-o) with the weight exp(a o) has the same deviance, for a = 2 - power."""
-    X, y, offset, _ = data
-    for model, a in (
-        (PoissonPD(1e-3, penalty="l1"), 1.0),
-        (TweediePD(power=1.4, alpha=1e-3, penalty="l1"), 0.6),
-        (GammaPD(1e-3, penalty="l1"), 0.0),
-    ):
-        t = y["gamma"] if a == 0.0 else y["poisson"]
-        weights = np.exp(a * offset)
-        model.set_params(alpha=0.02, tol=1e-11).fit(X, t, offset=offset)
-        coef, intercept = model.coef_, model.intercept_
-        model.set_params(alpha=0.02 / weights.mean())
-        model.fit(X, t * np.exp(-offset), sample_weight=weights)
-        assert_allclose(coef, model.coef_, atol=1e-6)
-        assert_allclose(intercept, model.intercept_, atol=1e-6)
-
-
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "generalized_hinge"])
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 def test_offsets_of_classifiers(loss, penalty, data, rng):

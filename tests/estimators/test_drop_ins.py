@@ -11,7 +11,6 @@ from scipy.optimize import lsq_linear, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
-    ElasticNet,
     ElasticNetCV,
     Lasso,
     LassoCV,
@@ -132,15 +131,6 @@ def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
             match="with a penalty of single coefficients, such as 'l1' or 'l2', without certified",
         ):
             regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
-
-
-@pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
-def test_elastic_net_of_positive_coefficients(l1_ratio, rng):
-    X, y = data(rng)
-    theirs = ElasticNet(0.1, l1_ratio=l1_ratio, positive=True, tol=1e-11, max_iter=10**5)
-    ours = ElasticNetPD(0.1, l1_ratio=l1_ratio, positive=True, tol=1e-13).fit(X, y)
-    assert_allclose(ours.coef_, theirs.fit(X, y).coef_, atol=1e-6)
-    assert (ours.coef_ >= 0.0).all() and (ours.coef_ == 0.0).any()
 
 
 @pytest.mark.filterwarnings("ignore:.*end of the grid")

@@ -1,6 +1,5 @@
 """DRSVMClassifier: against HiGHS and the paper's tables, its worst case and solvers."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -10,9 +9,6 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
@@ -60,18 +56,6 @@ def test_auto_against_linear_programmes(norm):
         assert certificate.relative_gap <= 1e-6
         assert_allclose(certificate.primal, best, rtol=1e-6, atol=1e-9)
         assert certificate.dual <= best + 1e-9
-
-
-def test_norms_agree_on_one_feature(rng):
-    """With one feature all norms are its absolute value."""
-    X, y = rng.normal(size=(40, 1)), rng.choice([-1.0, 1.0], 40)
-    weights = np.full(40, 1 / 40)
-    for kappa in (0.5, 2.0, np.inf):
-        parameters = {"epsilon": 0.05, "kappa": kappa, "fit_intercept": True}
-        best = robust_linear_programme(X, y, weights, norm=1, **parameters)[0]
-        for norm in NORMS:
-            problem = robust_problem(Design(X), y, weights, norm=norm, **parameters)
-            assert_allclose(solved(problem).primal, best, rtol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -276,21 +260,6 @@ def test_which_method_is_first():
     assert names == ["multipliers", "interior-point", "hybrid-gradient"]
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("ridge", [0.0, 0.5])
-def test_fewer_rows_than_features(norm, ridge):
-    """The rows' system, against the columns' one on the same data: features that are zero."""
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(30, 20))
-    y, weights = np.sign(X[:, 0] + 0.3 * rng.normal(size=30)), np.full(30, 1 / 30)
-    wide = sp.hstack([sp.csr_array(X), sp.csr_array((30, 1100))], format="csr")
-    few = robust_problem(Design(X), y, weights, epsilon=0.05, kappa=2.0, norm=norm, ridge=ridge)
-    many = robust_problem(
-        Design(wide), y, weights, epsilon=0.05, kappa=2.0, norm=norm, ridge=ridge
-    )
-    assert_allclose(solved(many).primal, solved(few).primal, rtol=1e-5)
-
-
 TABLE = [
     ("a1a", 1, 0.0, 0.65109034), ("a1a", 2, 0.0, 0.63388041), ("a1a", np.inf, 0.0, 0.62242991),
     ("a1a", 1, 1.0, 0.78714239), ("a1a", np.inf, 1.0, 0.78532484),
@@ -333,46 +302,6 @@ def test_certain_labels_are_a_norm_penalty(cancer, penalty, norm):
     assert svm.certificate_.dual <= robust.certificate_.primal * (1 + 1e-12)
     assert robust.certificate_.dual <= svm.certificate_.primal * (1 + 1e-12)
     assert_allclose(robust.radius_, np.linalg.norm(robust.coef_[0], norm))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_layouts_agree(dtype, cancer):
-    X, y = cancer
-    X = np.where(np.abs(X) > 0.5, X, 0.0).astype(dtype)
-    layouts = [X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X)]
-    for options in ({}, {"solver": "isg", "random_state": 0, "max_iter": 20, "tol": 0.5}):
-        fits = [DRSVMClassifier(0.02, **{"tol": 1e-6, **options}).fit(Z, y) for Z in layouts]
-        for layout, fit in zip(layouts, fits, strict=True):
-            assert fit.converged_ and fit.coef_.dtype == dtype
-            assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
-            assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
-            assert_allclose(fit.worst_case_loss(layout, y), fits[0].worst_case_loss(X, y))
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_rows_and_columns_may_be_permuted(norm, cancer, rng):
-    X, y = cancer
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    first = DRSVMClassifier(0.02, norm=norm, tol=1e-9).fit(X, y)
-    second = DRSVMClassifier(0.02, norm=norm, tol=1e-9).fit(X[rows][:, columns], y[rows])
-    assert first.converged_
-    assert_allclose(first.certificate_.primal, second.certificate_.primal, rtol=1e-8)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_weights_equal_repeated_rows(norm, cancer, rng):
-    X, y = cancer
-    weights = rng.integers(0, 4, len(X))
-    model = DRSVMClassifier(0.02, norm=norm, alpha=1e-3, tol=1e-9)
-    weighted = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
-    scaled = clone(model).fit(X, y, sample_weight=1e6 * weights)
-    for other in (repeated, scaled):
-        assert_allclose(weighted.certificate_.primal, other.certificate_.primal, rtol=1e-8)
-        assert_allclose(weighted.coef_, other.coef_, atol=1e-4)
-    by_class = clone(model).fit(X, y, sample_weight=np.where(y, 0.5, 3.0))
-    other = clone(model).set_params(class_weight={0: 3.0, 1: 0.5}).fit(X, y)
-    assert_allclose(by_class.coef_, other.coef_, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -442,37 +371,6 @@ def test_worst_case_of_points_without_loss():
     assert_allclose(found.mass @ np.maximum(1 - margins, 0), 1e-3, atol=1e-8)
     assert_allclose(model.worst_case_loss(X, y), 1e-3)
     assert found.mass @ found.cost <= 1e-3 * (1 + 1e-9)
-
-
-def test_grid_search_with_warm_starts(cancer):
-    grid = {"drsvmclassifier__epsilon": [0.1, 0.01], "drsvmclassifier__kappa": [1.0, np.inf]}
-    model = make_pipeline(StandardScaler(), DRSVMClassifier(tol=1e-3, warm_start=True))
-    search = GridSearchCV(model, grid, cv=3).fit(*cancer)
-    assert search.best_score_ > 0.94
-    fit = search.best_estimator_[-1]
-    X = search.best_estimator_[0].transform(cancer[0])
-    primal = fit.certificate_.primal
-    fit.fit(X, cancer[1])
-    assert fit.n_iter_ == 0 and fit.certificate_.primal <= primal * (1 + 1e-12)
-
-
-def test_not_converged_warns_with_what_to_do(cancer):
-    with pytest.warns(ConvergenceWarning, match=r"DRSVMClassifier .*relative gap .*max_iter"):
-        model = DRSVMClassifier(solver="ippa", max_iter=2).fit(*cancer)
-    assert not model.converged_ and model.n_iter_ == 2
-
-
-def test_defaults_on_standardised_data_do_not_warn(cancer):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        model = DRSVMClassifier().fit(*cancer)
-    assert model.converged_ and model.score(*cancer) > 0.95
-
-
-def test_pickle(cancer):
-    model = DRSVMClassifier().fit(*cancer)
-    again = pickle.loads(pickle.dumps(model))
-    assert_allclose(again.decision_function(cancer[0]), model.decision_function(cancer[0]))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint, minimize
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, ElasticNetCV
 
 from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, regularization_path
@@ -41,17 +40,6 @@ def test_equals_scikit_learn_on_random_problems(rng):
         assert_allclose(mine.coef_, theirs.coef_, rtol=1e-8, atol=1e-8)
         assert_allclose(mine.intercept_, theirs.intercept_, rtol=1e-8, atol=1e-8)
     assert n_compared >= 190
-
-
-def test_coordinate_methods_equal_scikit_learn(diabetes):
-    """As near as the gap and the strong convexity of the penalty say."""
-    theirs = ElasticNet(0.1, l1_ratio=0.7, tol=1e-12, max_iter=10**5).fit(*diabetes)
-    for solver in ("cd", "approx"):
-        mine = ElasticNetPD(0.1, l1_ratio=0.7, solver=solver, tol=1e-7, random_state=0)
-        mine.fit(*diabetes)
-        assert mine.converged_
-        radius = np.sqrt(2.0 * mine.duality_gap_ / (0.1 * 0.3))
-        assert np.linalg.norm(mine.coef_ - theirs.coef_) <= radius
 
 
 def test_classifier_equals_scikit_learn(cancer):
@@ -138,47 +126,6 @@ def test_classes_over_the_ball_against_scipy(solver, free, cancer):
     assert model.certificate_.relative_gap <= 1e-7
 
 
-def test_the_ball_meets_the_penalty(diabetes):
-    """At the radius of a penalised solution the constrained one is the same."""
-    X, y = diabetes
-    penalised = ElasticNetPD(1.0, l1_ratio=0.8, tol=1e-12).fit(X, y)
-    radius = float(np.abs(penalised.coef_).sum())
-    for solver in ("auto", "pdbfw", "agm"):
-        options = {"solver": solver, "solver_options": LINE_SEARCH[solver]}
-        model = ElasticNetPD(1.0, l1_ratio=0.8, l1_radius=radius, tol=1e-8, **options)
-        assert_allclose(model.fit(X, y).coef_, penalised.coef_, atol=1e-2)
-    only_l1 = ElasticNetPD(1.0, l1_ratio=1.0, l1_radius=50.0, tol=1e-7).fit(X, y)
-    assert only_l1.converged_ and np.abs(only_l1.coef_).sum() <= 50.0
-
-
-@pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
-def test_layouts_agree(solver, cancer):
-    X = np.where(np.abs(cancer[0]) > 0.5, cancer[0], 0.0)
-    options = {"alpha": 0.1, "l1_radius": 1.0, "solver": solver, "tol": 1e-7}
-    options |= {"loss": "smoothed_hinge", "solver_options": LINE_SEARCH[solver]}
-    for dtype in (np.float64, np.float32):
-        layouts = [X.astype(dtype), np.asfortranarray(X, dtype), sp.csr_matrix(X, dtype=dtype),
-                   sp.csc_array(X, dtype=dtype)]  # fmt: skip
-        fits = [ElasticNetPDClassifier(**options).fit(layout, cancer[1]) for layout in layouts]
-        for fit in fits:
-            assert fit.converged_
-            assert fit.certificate_.dual <= fits[0].certificate_.primal
-            assert fits[0].certificate_.dual <= fit.certificate_.primal
-            assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
-
-
-def test_weights_repeat_rows(cancer, rng):
-    X, y = cancer
-    weights = rng.integers(0, 3, len(y))
-    for solver in ("auto", "agm"):
-        model = ElasticNetPDClassifier(
-            0.1, l1_radius=1.0, solver=solver, tol=1e-8, loss="smoothed_hinge"
-        )
-        weighted = model.fit(X, y, sample_weight=weights).certificate_
-        repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).certificate_
-        assert_allclose(weighted.primal, repeated.primal, rtol=2e-8)
-
-
 def test_paths(diabetes):
     X, y = diabetes
     found = regularization_path(ElasticNetPD(l1_ratio=0.5, tol=1e-9), X, y, alphas=5)
@@ -237,13 +184,6 @@ def test_cross_validation_is_scikit_learns(weighted, diabetes, rng):
 def test_bad_parameters_are_named(estimator, parameters, message, cancer):
     with pytest.raises(ValueError, match=message):
         estimator(**parameters).fit(*cancer)
-
-
-def test_not_converged_warns(diabetes):
-    with pytest.warns(ConvergenceWarning, match="ElasticNetPD did not converge"):
-        ElasticNetPD(1.0, l1_radius=20.0, solver="agm", tol=1e-12, max_iter=5).fit(*diabetes)
-    with pytest.warns(ConvergenceWarning, match="fits of the cross-validation"):
-        ElasticNetPDCV(alphas=3, tol=1e-13, max_iter=1).fit(*diabetes)
 
 
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")

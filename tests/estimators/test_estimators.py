@@ -1,24 +1,19 @@
 """The estimators as scikit-learn estimators: conventions, layouts, weights, callbacks."""
 
-import pickle
 import subprocess
 import sys
 import tracemalloc
 import warnings
 
-import joblib
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor, Lasso, LogisticRegression, QuantileRegressor
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -36,8 +31,8 @@ from skpd import (
     certify,
     regularization_path,
 )
-from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
-from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
+from skpd.losses import Hinge, Huber, Pinball
+from skpd.penalties import L1, Norm
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
 
@@ -57,23 +52,6 @@ def regression():
     return X, X @ np.array([1.0, -2.0, 0.0, 0.0, 0.5, 0.0]) + 3 + 0.3 * rng.normal(size=80)
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-@pytest.mark.parametrize("container", [pd.DataFrame, sp.csr_matrix, sp.csr_array])
-def test_grid_search_in_a_pipeline(estimator, container, cancer):
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    scaler = StandardScaler() if container is pd.DataFrame else MaxAbsScaler()
-    X = X if container is pd.DataFrame else container(X.to_numpy())
-    name = estimator.__name__.lower()
-    search = GridSearchCV(
-        make_pipeline(scaler, estimator(tol=1e-3)), {f"{name}__alpha": [1e-1, 1e-2, 1e-3]}, cv=3
-    ).fit(X, y)
-    assert search.best_score_ > 0.94
-    model = search.best_estimator_[-1]
-    assert model.certificate_.relative_gap <= 1e-3
-    if container is pd.DataFrame:
-        assert list(search.feature_names_in_) == list(X.columns)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_layouts_agree(estimator, dtype, cancer, regression):
@@ -86,29 +64,6 @@ def test_layouts_agree(estimator, dtype, cancer, regression):
         assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
         assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
         assert_allclose(fit.predict(layout), fit.predict(X.astype(np.float64)), rtol=1e-6)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_rows_and_columns_may_be_permuted(estimator, cancer, regression, rng):
-    X, y = regression if estimator is PdproxRegressor else cancer
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    first = estimator(alpha=0.02, tol=1e-9).fit(X, y)
-    second = estimator(alpha=0.02, tol=1e-9).fit(X[rows][:, columns], y[rows])
-    assert_allclose(first.certificate_.primal, second.certificate_.primal, rtol=1e-8)
-    assert_allclose(np.ravel(first.coef_)[columns], np.ravel(second.coef_), atol=1e-4)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_weights_equal_repeated_rows(estimator, cancer, regression, rng):
-    X, y = regression if estimator is PdproxRegressor else cancer
-    weights = rng.integers(0, 4, len(X))
-    weighted = estimator(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=weights)
-    repeated = estimator(alpha=0.02, tol=1e-9).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
-    assert_allclose(weighted.certificate_.primal, repeated.certificate_.primal, rtol=1e-8)
-    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
-    # alpha is beside the mean loss, so the scale of the weights has no effect
-    scaled = estimator(alpha=0.02, tol=1e-9).fit(X, y, sample_weight=1e6 * weights)
-    assert_allclose(weighted.coef_, scaled.coef_, atol=1e-5)
 
 
 def test_class_weight_multiplies_sample_weight(cancer):
@@ -179,22 +134,6 @@ def test_against_scikit_learn(cancer, regression):
     assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
 
 
-def test_losses_and_penalties_as_objects(cancer, regression):
-    X, y = cancer
-    for penalty in (ElasticNet(l1_ratio=0.5), GroupL2(groups=3), SparseGroup(groups=10),
-                    Box(lower=-0.1, upper=0.1)):  # fmt: skip
-        model = PdproxSVC(alpha=0.02, penalty=penalty).fit(X, y)
-        assert model.certificate_.relative_gap <= 1e-4
-    assert np.abs(model.coef_).max() <= 0.1
-    X, y = regression
-    model = PdproxRegressor(alpha=0.01, loss=EpsilonInsensitive(epsilon=0.5)).fit(X, y)
-    assert model.score(X, y) > 0.9
-    search = GridSearchCV(
-        PdproxRegressor(alpha=0.01), {"loss": [Pinball(quantile=0.3), Huber(delta=1.0)]}, cv=3
-    ).fit(X, y)
-    assert isinstance(search.best_params_["loss"], Huber)
-
-
 class HalvedL1(Norm):
     """A user's penalty, ||w||_1 / 2, with the three methods that a norm needs."""
 
@@ -245,29 +184,6 @@ def test_not_converged_warns_with_what_to_do(estimator, cancer, regression):
     assert f"{model.certificate_.relative_gap:.2e}" in text
     assert not model.converged_ and model.n_iter_ == 3
     assert caught[0].filename == __file__  # points at the user's line
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_defaults_on_standardised_data_do_not_warn(estimator, cancer, regression):
-    X, y = regression if estimator is PdproxRegressor else cancer
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = estimator(**({"groups": 2} if estimator is GroupLassoSVC else {})).fit(X, y)
-    assert model.score(X, y) > 0.9
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_pickle_and_clone(estimator, cancer, regression, tmp_path):
-    X, y = regression if estimator is PdproxRegressor else cancer
-    model = estimator(alpha=0.02).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.predict(X), model.predict(X))
-    assert again.certificate_ == model.certificate_
-    joblib.dump(X, tmp_path / "X")
-    mapped = joblib.load(tmp_path / "X", mmap_mode="r")
-    assert_allclose(clone(model).fit(mapped, y).coef_, model.coef_)
-    loss = Pinball(quantile=0.3)
-    assert clone(PdproxRegressor(loss=loss)).loss == loss
 
 
 class Ticks:
@@ -494,20 +410,6 @@ def test_bools_are_not_numbers(estimator, cancer):
             estimator(**{name: True}).fit(X, y)
     numbers = {"tol": np.float32(0.5), "max_iter": np.int64(30), "verbose": False}
     estimator(**numbers, fit_intercept=np.True_).fit(X, y)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_non_finite_data(estimator, bad, cancer):
-    X, y = cancer[0].copy(), cancer[1]
-    X[3, 4] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        estimator().fit(X, y)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        estimator().fit(sp.csr_array(X), y)
-    if estimator is PdproxRegressor:
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            estimator().fit(cancer[0], np.where(np.arange(len(y)) == 2, bad, y))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -100,30 +100,6 @@ def test_shares_of_the_deviance_of_statsmodels(name, data):
     assert_allclose(model.score(X, y[name], **given), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.05])
-@pytest.mark.parametrize("name", MODELS)
-def test_models_of_glum(name, alpha, data):
-    glum = pytest.importorskip("glum")
-    X, y, exposure, _ = data
-    families = {
-        "poisson": glum.PoissonDistribution(),
-        "negative_binomial": glum.NegativeBinomialDistribution(0.7),
-        "gamma": glum.GammaDistribution(),
-        "tweedie": glum.TweedieDistribution(1.4),
-    }
-    theirs = glum.GeneralizedLinearRegressor(
-        family=families[name], link="log", alpha=alpha, gradient_tol=1e-10
-    ).fit(X, y[name], offset=np.log(exposure))
-    model = MODELS[name][0].set_params(alpha=alpha, fit_intercept=True, tol=1e-12)
-    model.fit(X, y[name], exposure=exposure)
-    assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
-    assert_allclose(model.intercept_, theirs.intercept_, atol=1e-6)
-    mean, weights = model.predict(X, exposure=exposure), np.arange(N) % 2 + 1.0
-    scale = families[name].dispersion(y[name], mean, sample_weight=weights, ddof=D + 1)
-    own = model.estimate_scale(X, y[name], weights, exposure=exposure)
-    assert_allclose(own, scale, rtol=1e-7)  # powers are in single precision there
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_scores(name, data, rng):

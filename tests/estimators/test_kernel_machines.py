@@ -118,14 +118,6 @@ def test_squared_loss_is_kernel_ridge(wave):
     assert_allclose(model.certificate_.primal, value, rtol=1e-10)
 
 
-def test_linear_kernel_is_the_linear_model(moons):
-    X, y = moons
-    ours = KernelPdproxSVC(0.01, kernel="linear", loss="logistic", tol=TIGHT).fit(X, y)
-    linear = PdproxSVC(0.01, penalty="l2", loss="logistic", tol=TIGHT).fit(X, y)
-    assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-8)
-    assert_allclose(ours.predict_proba(X), linear.predict_proba(X), atol=1e-4)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("kernel, gap", [("precomputed", 1e-8), ("linear", 1e-7)])
 def test_raw_features_with_a_linear_kernel(kernel, gap, loss):
@@ -267,22 +259,6 @@ def test_a_coarse_factor_is_refined(quadrants):
         coarse, tol=1e-6, max_iter=10_000, random_state=np.random.RandomState(0)
     )
     assert found.converged and found.certificate.relative_gap <= 1e-6
-
-
-def test_the_objective_is_that_of_the_predictions(moons):
-    """Recomputed from what the fitted attributes say."""
-    X, y = moons
-    signs, alpha = 2.0 * y - 1.0, 0.01
-    for loss, of in (
-        ("hinge", lambda m: np.maximum(1 - m, 0)),
-        ("logistic", lambda m: np.log1p(np.exp(-m))),
-    ):
-        model = KernelPdproxSVC(alpha, gamma=1.0, loss=loss).fit(X, y)
-        a = model.support_coef_[0]
-        between = rbf_kernel(model.support_vectors_, gamma=1.0)
-        value = np.mean(of(signs * model.decision_function(X))) + 0.5 * alpha * a @ between @ a
-        assert_allclose(model.certificate_.primal, value, rtol=1e-10)
-        assert np.array_equal(model.support_vectors_, X[model.support_])
 
 
 def indefinite(rng, n=24):
@@ -468,19 +444,6 @@ def on_a_grid(model):
     return predict(grid.reshape(-1, 2))
 
 
-def test_weights_equal_repetitions(moons):
-    X, y = moons
-    weights = np.arange(len(y)) % 3
-    rows = np.repeat(np.arange(len(y)), weights)
-    weighted = KernelPdproxSVC(0.01, tol=TIGHT).fit(X, y, weights)
-    repeated = KernelPdproxSVC(0.01, tol=TIGHT).fit(X[rows], y[rows])
-    assert_allclose(weighted.certificate_.primal, repeated.certificate_.primal, rtol=1e-8)
-    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
-    balanced = KernelPdproxSVC(0.01, tol=TIGHT, class_weight={0: 2.0}).fit(X, y)
-    doubled = KernelPdproxSVC(0.01, tol=TIGHT, gamma=balanced._gamma).fit(X, y, 2.0 - y)
-    assert_allclose(balanced.certificate_.primal, doubled.certificate_.primal, rtol=1e-8)
-
-
 def test_sparse_rows_callables_and_pickles(moons):
     X, y = moons
     dense = KernelPdproxSVC(0.01, gamma=1.0).fit(X, y)
@@ -548,14 +511,6 @@ def test_cross_validation_of_precomputed_kernels(moons):
     assert_allclose(scores, named, atol=0.03)
     search = GridSearchCV(KernelPdproxSVC(), {"alpha": [1e-1, 1e-3], "gamma": [0.1, 1.0]}, cv=2)
     assert search.fit(X, y).best_score_ > 0.8
-
-
-def test_scoring_monitor_sees_the_model_of_the_moment(moons, callbacks):
-    X, y = moons
-    monitor = callbacks.ScoringMonitor(scoring="accuracy")
-    model = KernelPdproxSVC(1e-3, tol=1e-6).set_callbacks(monitor).fit(X, y)
-    scores = monitor.get_logs().data_as_pandas["accuracy"]
-    assert len(scores) >= 2 and abs(scores.iloc[-1] - model.score(X, y)) < 0.02
 
 
 def test_the_certificate_says_nothing_of_columns_of_factors(moons):

@@ -75,18 +75,6 @@ def test_same_as_scikit_learn(layout, solver, rng):
             assert_allclose(ours.intercept_, theirs.intercept_, rtol=rtol, atol=3 * atol)
 
 
-@pytest.mark.parametrize("layout", ["C", "CSC", "float32"])
-def test_approx_agrees_to_its_rate(layout, rng):
-    X, y = data(rng)
-    weights = rng.random(len(y))
-    theirs = Lasso(0.05, tol=1e-14, max_iter=10**5).fit(X, y, weights)
-    with pytest.warns(ConvergenceWarning):
-        ours = LassoPDCertified(0.05, solver="approx", tol=0.0, max_iter=4000, random_state=0)
-        ours.fit(LAYOUTS[layout](X), y, weights)
-    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
-    assert ours.certificate_.relative_gap < 1e-6
-
-
 def problem_of(X, y, loss, penalty, alpha, fit_intercept=True):
     n = X.shape[0]
     return linear_problem(Design(X), y, np.full(n, 1 / n), loss, penalty, alpha, fit_intercept)

@@ -134,15 +134,6 @@ def test_certify_and_paths_take_it(imbalanced):
         certify(model, X, y, np.ones(len(y)))
 
 
-def test_a_warm_start_begins_at_the_last_model(imbalanced):
-    X, y = imbalanced
-    model = MetricSVC(1e-2, warm_start=True).fit(X, y)
-    cold, before = model.n_iter_, model.certificate_.primal
-    model.fit(X, y)
-    assert model.n_iter_ < cold
-    assert model.certificate_.primal <= before + 1e-12
-
-
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_rare_positives_are_found_if_they_can_be_told_apart():
     rng = np.random.default_rng(3)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 
@@ -115,19 +114,6 @@ def test_bounds_of_coefficients(budget, penalty):
     assert best[:2].any()
     if penalty["penalty"] == "group":  # the second group is not in any optimal model
         assert np.max(upper[2:]) < 0.1 < np.min(upper[:2])
-
-
-def test_weights_are_repeated_rows_and_layouts_agree():
-    X, y, weights = generated(30)
-    repeated = np.repeat(np.arange(30), weights.astype(int))
-    expected = PdproxSVC(0.01, penalty="l2", noise_budget=25.0, tol=1e-10)
-    expected.fit(X[repeated], y[repeated])
-    for data in (X, X.astype(np.float32).astype(float), sp.csr_array(X), sp.csc_array(X)):
-        model = clone(expected).fit(data, y, weights)
-        bound = 1e-6 if data is X or sp.issparse(data) else 1e-3
-        np.testing.assert_allclose(model.coef_, expected.coef_, atol=bound)
-    in_float32 = clone(expected).set_params(tol=1e-5).fit(X.astype(np.float32), y, weights)
-    assert in_float32.converged_
 
 
 def test_projection_is_that_of_lemma_13():

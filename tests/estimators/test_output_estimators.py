@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, certify
+from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, certify
 from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
@@ -89,31 +89,6 @@ def test_the_square_of_the_sum_of_the_norms_of_outputs(rng):
     assert model.fit(features, Y).coef_.any(axis=1).tolist() == [True, True, False]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_sparse_and_dense_agree(layout, rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="huber", tol=1e-10), X, Y),
-        (MultinomialPD(0.02, penalty="l21", tol=1e-10), Xc, y),
-        (MultiTaskPD(0.1, tasks=-1, tol=1e-10), Xt, yt),
-    ]:
-        dense = model.fit(features, target).coef_
-        sparse = model.fit(layout(features), target).coef_
-        assert_allclose(dense, sparse, atol=1e-4)
-        assert_allclose(model.predict(layout(features)), model.predict(features))
-
-
-def test_float32(rng):
-    X, Y = regression(rng)
-    X = X.astype(np.float32)
-    single = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X, Y)
-    double = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X.astype(float), Y)
-    assert single.coef_.dtype == single.intercept_.dtype == single.predict(X).dtype == np.float32
-    assert_allclose(single.certificate_.primal, double.certificate_.primal, rtol=1e-7)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["l1inf", "squared_groups"])
 def test_small_targets(penalty, rng):
@@ -123,22 +98,6 @@ def test_small_targets(penalty, rng):
     model = MultiTaskPD(loss="absolute", penalty=penalty, max_iter=50, alpha=1e-3).fit(X, Y)
     null = np.mean(np.sum(np.abs(Y - np.median(Y, axis=0)), axis=1))
     assert 0.0 <= model.certificate_.dual <= model.certificate_.primal <= null * (1.0 + 1e-12)
-
-
-def test_a_weight_of_two_is_a_repeated_row(rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="l2_norm", tol=1e-9), X, Y),
-        (MultinomialPD(0.02, tol=1e-9), Xc, y),
-        (MultiTaskPD(0.1, tasks=4, loss="huber", tol=1e-9), Xt, yt),
-    ]:
-        times = rng.integers(0, 3, len(features))
-        times[:9] = 1
-        weighted = model.fit(features, target, sample_weight=times).certificate_.primal
-        repeated = model.fit(np.repeat(features, times, axis=0), np.repeat(target, times, axis=0))
-        assert_allclose(repeated.certificate_.primal, weighted, rtol=1e-8)
 
 
 def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
@@ -152,37 +111,6 @@ def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
     (problem,) = MultiTaskPD(penalty="l1", tasks=4, alpha=1e-3)._problems(X, y, weights).problems
     expected = np.bincount(X[:, 4].astype(int), weights)
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], expected)
-
-
-def test_warm_start(rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="absolute", penalty="l1inf"), X, Y),
-        (MultinomialPD(0.02, loss="crammer_singer", penalty="trace"), Xc, y),
-        (MultiTaskPD(0.1, tasks=4, penalty="trace", loss="huber"), Xt, yt),
-    ]:
-        model.set_params(tol=1e-5, warm_start=True).fit(features, target)
-        cold, first = model.n_iter_, model.certificate_.primal
-        model.fit(features, target)
-        assert model.n_iter_ < cold / 2
-        assert_allclose(model.certificate_.primal, first, rtol=1e-4)
-        model.fit(features[:30], target[:30])  # other data starts anew
-        assert model.converged_
-
-
-@pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1", "l2", "trace"])
-def test_a_single_output(penalty, rng):
-    """The l2 norm is the absolute loss, and the norms of rows are the l1 norm."""
-    X, Y = regression(rng)
-    options = {"alpha": 0.1, "penalty": penalty, "tol": 1e-6}
-    model = MultiTaskPD(loss="l2_norm", **options).fit(X, Y[:, :1])
-    names = {"l21": "l1", "l1inf": "l1", "trace": "l2_norm"}
-    options["penalty"] = names.get(penalty, penalty)
-    single = PdproxRegressor(loss="absolute", **options).fit(X, Y[:, 0])
-    assert model.coef_.shape == (1, 6)
-    assert_allclose(model.certificate_.primal, single.certificate_.primal, rtol=1e-5)
 
 
 def test_tasks_by_name(rng):
@@ -305,17 +233,6 @@ def test_cross_validation_is_that_of_the_multi_task_elastic_net(l1_ratio, rng):
     assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
     assert_allclose([ours.alpha_, ours.l1_ratio_], [theirs.alpha_, theirs.l1_ratio_])
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
-
-
-def test_cross_validation_against_cross_val_score(rng):
-    X, Y = regression(rng)
-    folds, alphas = KFold(3, shuffle=True, random_state=0), [0.5, 0.05]
-    model = MultiTaskPDCV(penalty="trace", alphas=alphas[::-1], cv=folds, tol=1e-9).fit(X, Y)
-    assert_array_equal(model.alphas_, alphas)
-    for alpha, errors in zip(alphas, model.mse_path_, strict=True):
-        one = MultiTaskPD(alpha, penalty="trace", tol=1e-9)
-        theirs = cross_val_score(one, X, Y, scoring="neg_mean_squared_error", cv=folds)
-        assert_allclose(errors, -theirs, rtol=1e-6)
 
 
 # the loss of each sample from its targets and predictions, both of shape (n_samples, n_outputs)

@@ -257,31 +257,11 @@ def test_one_quantile(penalty, rng):
     assert_allclose(model.predict(X)[:, 0], other.predict(X), atol=1e-6)
 
 
-def test_quantiles_that_do_not_cross_are_those_alone(rng):
-    X = rng.uniform(size=(200, 2))
-    y = X[:, 0] + (1.0 + X[:, 1]) * rng.normal(size=200)
-    model = QuantilePD((0.1, 0.9), tol=1e-8).fit(X, y)
-    assert model.solver_ == "output by output"
-    for k, quantile in enumerate((0.1, 0.9)):
-        alone = PdproxRegressor(1e-3, loss=Pinball(quantile), tol=1e-8).fit(X, y)
-        assert_allclose(model.predict(X)[:, k], alone.predict(X), atol=1e-4)
-
-
 def test_no_crossing_in_the_hull(rng):
     X, y = heteroscedastic(rng)
     model = QuantilePD(THREE).fit(X, y)
     inside = rng.dirichlet(np.full(len(X), 0.1), 500) @ X
     assert np.diff(model.predict(inside), axis=1).min() >= -1e-12
-
-
-def test_weights_are_repeated_rows(rng):
-    X, y = heteroscedastic(rng)
-    weights = rng.integers(0, 3, len(y))
-    model = QuantilePD(THREE, tol=1e-10).fit(X, y, sample_weight=weights)
-    repeated = np.repeat(np.arange(len(y)), weights)
-    other = QuantilePD(THREE, tol=1e-10).fit(X[repeated], y[repeated])
-    assert_allclose(model.predict(X), other.predict(X), atol=1e-6)
-    assert_allclose(model.certificate_.primal, other.certificate_.primal, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:.*is less precise in float32")

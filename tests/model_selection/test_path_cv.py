@@ -213,14 +213,6 @@ def test_a_pipeline_is_fitted_anew_in_every_fold():
     assert ours.best_estimator_[-1].alpha == ours.alpha_
 
 
-def test_groups_by_the_names_of_columns():
-    X, y = binary()
-    X = pd.DataFrame(X, columns=[f"feature {j}" for j in range(10)])
-    groups = [list(X.columns[:4]), list(X.columns[4:])]
-    estimator = GroupLassoSVC(groups=groups, loss="squared_hinge", tol=TIGHT)
-    same_as_grid_search(PathCV(estimator, alphas=3, cv=3, n_jobs=2), X, y)
-
-
 def test_weights_in_a_pipeline_are_those_of_its_last_step(rng):
     X, y = regression()
     weights, model = rng.random(len(y)), make_pipeline(StandardScaler(), EXACT)
@@ -302,30 +294,6 @@ def test_scores_that_are_nan_are_not_chosen(rng):
         model.fit(X, y)
     with pytest.raises(ValueError, match=r"In fold 0 .*: scoring must return a number"):
         model.set_params(scoring=lambda estimator, X, y: {"r2": 1.0}).fit(X, y)
-
-
-def test_weights_equal_repeated_rows(rng):
-    X, y = regression(60)
-    groups, weights = np.arange(60) % 3, rng.integers(0, 3, size=60)
-    model = PathCV(LassoPDCertified(tol=TIGHT), alphas=5)
-    weighted = clone(model).set_params(cv=list(LeaveOneGroupOut().split(X, y, groups)))
-    weighted.fit(X, y, sample_weight=weights)
-    X, y, groups = (np.repeat(each, weights, axis=0) for each in (X, y, groups))
-    repeated = model.set_params(cv=list(LeaveOneGroupOut().split(X, y, groups))).fit(X, y)
-    for name in ("mean_test_score", "std_test_score", "param_alpha"):
-        assert_allclose(weighted.cv_results_[name], repeated.cv_results_[name], atol=1e-7)
-
-
-def test_float32_and_layouts_agree():
-    X, y = regression()
-    X = X.astype(np.float32)
-    tables = [X, np.asfortranarray(X), sp.csr_array(X), X.astype(np.float64)]
-    found = [PathCV(LassoPDCertified(tol=1e-10), alphas=5).fit(table, y) for table in tables]
-    for model in found:
-        assert_allclose(
-            model.cv_results_["mean_test_score"], found[-1].cv_results_["mean_test_score"],
-            atol=1e-7,
-        )  # fmt: skip
 
 
 def test_folds_without_a_class():

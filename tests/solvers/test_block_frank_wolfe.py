@@ -40,32 +40,6 @@ def method(design, loss, y, c, mu, radius, *, line_search=False, dual_step=0.0, 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-def test_the_steps_of_the_paper(layout, rng):
-    """Algorithm 1 in NumPy, as printed, gives the same iterates."""
-    design, X, y, c = classes(rng, 40, 12, layout)
-    n, mu, radius, eta, s, k = 40, 0.3, 1.5, 0.5, 4, 6
-    largest = np.max(np.sum(X**2, axis=1))
-    delta = 1 / (k * (1 / n + 25 * largest / (2 * mu * n**2)))
-    fast = method(design, SmoothedHinge(), y, c, mu, radius, dual_step=k * delta, s=s, k=k)
-    x, theta = np.zeros(12), np.zeros(n)
-    for _ in range(30):
-        fast.run(-1.0, 1, np.inf)
-        centre = x - (X.T @ theta / n + mu * x) / (mu * eta)
-        kept = np.argsort(-np.abs(centre), kind="stable")[:s]
-        x_new = np.zeros(12)
-        x_new[kept] = kernels.project_l1_ball(centre[kept], radius)
-        x = (1 - eta) * x + eta * x_new
-        assert_allclose(fast.variables()[:-1], x, atol=1e-12)
-        assert_allclose(fast.theta(), theta, atol=1e-12)
-        # argmax of (w y' - f*(y')) / n - (y' - y)^2 / (2 delta), f*(u) = u + u^2 / 2 of u = y y'
-        step = delta / n
-        u = np.clip((y * theta + step * (y * (X @ x) - 1)) / (1 + step), -1, 0)
-        moved = y * u
-        rows = np.argsort(-np.abs(moved - theta), kind="stable")[:k]
-        theta[rows] = moved[rows]
-
-
 @pytest.mark.parametrize("line_search", [True, False])
 def test_an_iteration_visits_n_s_entries(line_search, rng):
     """Not n d: the entries of s columns and of n s / d rows, whatever d is."""

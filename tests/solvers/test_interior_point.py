@@ -116,27 +116,6 @@ def test_losses_with_penalties(loss, penalty):
                 assert certificate.dual <= best + 1e-9 * problem.objective_unit
 
 
-@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), GroupL2(2), LInf(), L1Ball(0.01)], ids=str)
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Squared(), Huber()], ids=str)
-def test_weights_are_repetitions(loss, penalty, rng):
-    X, y = raw(isinstance(loss, MarginLoss))
-    counts = rng.integers(0, 3, len(y)).astype(float)
-    far = np.where(counts[:, np.newaxis] > 0.0, X, 1e6 * rng.normal(size=X.shape))
-    alpha = 0.01 * strength(X, y, loss)
-    repeats = counts.astype(int)
-    repeated = posed(np.repeat(X, repeats, axis=0), np.repeat(y, repeats), loss, penalty, alpha)
-    weighted = posed(X, y, loss, penalty, alpha, weights=counts)
-    beside = posed(far, y, loss, penalty, alpha, weights=counts)  # rows of weight 0
-    first = reached(repeated)
-    for problem in (weighted, beside):
-        found = reached(problem)
-        assert found.n_iter == first.n_iter and found.converged
-        assert_allclose(found.certificate.primal, first.certificate.primal, rtol=1e-9)
-        scale = np.max(np.abs(first.coef))
-        assert_allclose(found.coef, first.coef, rtol=0.0, atol=1e-6 * scale)
-        assert not np.any(found.dual_coef[counts == 0.0])
-
-
 def assembled(system, groups):
     """The matrix of a Newton system, as its definition has it."""
     core = system.n_core
@@ -451,16 +430,6 @@ def test_an_elastic_net_ball_that_is_large_or_small_relative_to_the_coefficients
     assert found.converged and found.n_iter <= 25
     assert_allclose(found.certificate.primal, best, rtol=1e-9, atol=1e-9)
     assert found.certificate.dual <= best * (1.0 + 1e-15)
-
-
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), SquaredHinge(), Absolute()], ids=str)
-@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e6])
-def test_an_elastic_net_ball_takes_no_more_steps_than_others(loss, scale, rng):
-    for _ in range(5):
-        X = scale * rng.normal(size=(30, 6)) * 10.0 ** rng.integers(-4, 5, 6)
-        y = np.where(X @ rng.normal(size=6) + rng.normal(size=30) > 0.0, 1.0, -1.0)
-        found = reached(posed(X, y, loss, ElasticNetBall(0.7, 0.4), 1.0), tol=1e-7)
-        assert found.converged and found.n_iter <= 35  # 31 on some processors
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

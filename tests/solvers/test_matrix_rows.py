@@ -119,14 +119,6 @@ def test_columns_that_do_not_fit(n_columns, n_targets, rng):
         TraceNormPD(n_columns=n_columns).fit(X, Y)
 
 
-def test_a_warm_start_of_matrices(rng):
-    A, y, norm = measurements(rng)
-    model = TraceNormPD(0.1, radius=0.5 * norm, n_columns=C, tol=1e-6, warm_start=True)
-    X = A.reshape(len(y), -1)
-    assert model.fit(X, y).n_iter_ > 0
-    assert model.fit(X, y).n_iter_ == 0 and model.converged_
-
-
 def test_the_same_penalty_of_a_regressor(rng):
     """By rows with a single prediction in place of rows of one output."""
     A, y, norm = measurements(rng)

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
 from sklearn.svm import LinearSVC
 
-from skpd import MultinomialPD, MultiTaskPD, certify
+from skpd import MultinomialPD, MultiTaskPD
 from skpd.penalties import SparseGroup, WeightedL1
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model
@@ -94,16 +94,6 @@ def test_ridge_with_weights(rng):
     other = Ridge(alpha=0.2 * weights.sum()).fit(X, Y, weights)
     assert_allclose(model.coef_, other.coef_, atol=1e-6)
     assert_allclose(model.intercept_, other.intercept_, atol=1e-6)
-
-
-def test_the_trace_norm_of_one_row_is_its_l2_norm(rng):
-    X, Y = regression(rng, d=2)
-    X = X[:, :1]
-    coef = [
-        MultiTaskPD(alpha=0.1, penalty=penalty, tol=1e-12).fit(X, Y).coef_
-        for penalty in ("trace", "l21")
-    ]
-    assert_allclose(*coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -307,20 +297,6 @@ def test_a_certificate_holds_before_convergence(penalty, rng):
     assert_allclose(early.certificate_.primal, value, rtol=1e-12)
     assert early.certificate_.dual <= best.certificate_.primal
     assert best.certificate_.dual <= early.certificate_.primal
-
-
-def test_rigorous_certificates(rng):
-    X, Y = regression(rng)
-    cases = [MultiTaskPD(0.05, loss=loss) for loss in ("absolute", "l2_norm", "squared")]
-    Xc, y = classes(rng)
-    labels = [MultinomialPD(0.02, loss=loss) for loss in ("softmax", "crammer_singer")]
-    data = [(model, X, Y) for model in cases] + [(model, Xc, y) for model in labels]
-    for model, features, target in data:
-        model.set_params(tol=1e-6).fit(features, target)
-        found = certify(model, features, target, rigorous=True)
-        assert found.relative_gap <= 2e-6 and found.rounding <= 1e-9
-        assert found.dual <= model.certificate_.primal
-        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -16,14 +16,13 @@ from benchmarks import certificates as random
 from skpd import kernels
 from skpd.designs import Design, WeightedGram
 from skpd.designs.gram import CurvatureForm, MatrixCurvature
-from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
+from skpd.losses import Absolute, Hinge, Squared
 from skpd.penalties import (
     L1,
     Box,
     ElasticNet,
     GroupL2,
     NonNegativeL1,
-    SparseGroup,
     SquaredL2,
     SquaredL2OnL1Ball,
 )
@@ -259,17 +258,6 @@ def test_many_coordinates_cross_their_kinks(rng):
 
 
 @pytest.mark.usefixtures("unlimited")
-def test_a_singular_quadratic(rng):
-    """Two equal columns: any split of their sum is a minimiser."""
-    A = rng.normal(size=(20, 4))
-    A = A[:, [0, 1, 1, 2, 3]]
-    H, g, w = A.T @ A / 20, A.T @ rng.normal(size=20), np.zeros(5)
-    p = _minimum(H, g, w, L1().for_n_features(5), 0.1, np.arange(5), 1e-12)
-    gradient = g + H @ p
-    assert_allclose(L1().prox(p - 0.1 * gradient, 0.1 * 0.1), p, atol=1e-9)
-
-
-@pytest.mark.usefixtures("unlimited")
 def test_groups_of_scattered_features(rng):
     """A working set in increasing order, its groups not."""
     penalty = GroupL2(groups=[[0, 5], [3, 1], [2, 4]]).for_n_features(6)
@@ -475,19 +463,6 @@ def test_lasso_with_more_features_than_rows(rng, by_columns):
         assert_allclose(found.coef, theirs.coef_, atol=1e-6)
 
 
-def test_a_warm_start_is_used(rng):
-    X = rng.normal(size=(200, 20))
-    y = np.sign(X[:, 0] + 0.3 * rng.normal(size=200))
-    weights = np.full(200, 1 / 200)
-    arguments = {"tol": 1e-8, "max_iter": 300, "random_state": np.random.RandomState(0)}
-    for loss in (Hinge(), SquaredHinge()):
-        problem = linear_problem(Design(X), y, weights, loss, L1(), 0.01, True)
-        found = solve(problem, **arguments)
-        nearby = linear_problem(Design(X), y, weights, loss, L1(), 0.0101, True)
-        start = Point(found.coef, found.intercept, found.dual_coef)
-        assert solve(nearby, start=start, **arguments).n_iter < solve(nearby, **arguments).n_iter
-
-
 def test_what_a_path_tells_of_the_next_alpha(rng):
     """The gradient of the lasso is linear in alpha while the support stays, as scikit-learn's."""
     n, d = 80, 12
@@ -536,23 +511,6 @@ def test_hinge_with_more_features_than_rows(layout, intercept, rng, by_columns):
     found = solve(problem, tol=1e-9, max_iter=300, random_state=np.random.RandomState(0))
     assert found.converged
     assert_allclose(found.certificate.primal, value, rtol=1e-8)
-
-
-def test_sparse_group_at_its_ends_is_lasso_and_group_lasso(rng):
-    X = rng.normal(size=(50, 6))
-    y = np.sign(X[:, 0] + rng.normal(size=50))
-    weights = np.full(50, 1 / 50)
-    value = linear_programme(X, y, weights, Hinge(), L1(), 0.05, True)
-    arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
-    lasso = SparseGroup(groups=2, l1_ratio=1.0)
-    found = solve(linear_problem(Design(X), y, weights, Hinge(), lasso, 0.05, True), **arguments)
-    assert_allclose(found.certificate.primal, value, rtol=1e-8)
-    group, same = GroupL2(groups=2), SparseGroup(groups=2, l1_ratio=0.0)
-    first, second = (
-        solve(linear_problem(Design(X), y, weights, Hinge(), p, 0.05, True), **arguments)
-        for p in (group, same)
-    )
-    assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
 
 
 def test_a_sample_is_drawn_from_the_rows_that_count(rng):
