@@ -18,14 +18,9 @@ from skpd.losses import FBeta, PrecisionAtK, RocAuc
 from skpd.penalties import L1, GroupL2, SquaredL2
 from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
+from tests.losses.test_multivariate_losses import labels
 
 METRICS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]
-
-
-def labels(rng, n, share=0.4):
-    y = np.where(rng.random(n) < share, 1.0, -1.0)
-    y[:2] = 1.0, -1.0
-    return rng.permutation(y)
 
 
 @pytest.mark.parametrize("penalty", [SquaredL2(), L1(), GroupL2(2)])

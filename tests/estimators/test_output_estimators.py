@@ -13,31 +13,12 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, certify
 from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
+from tests.solvers.test_outputs import classes, regression, tasks
 
 # Grids of two or three alphas are fast, and their best is often an end.
 pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
 
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
-
-
-def regression(rng, n=40, d=6, K=3):
-    X, W = rng.normal(size=(n, d)), rng.normal(size=(d, K))
-    W[d // 2 :] = 0.0
-    return X, X @ W + [1.0, -2.0, 0.5] + rng.standard_t(3, size=(n, K))
-
-
-def classes(rng, n=60, d=5, K=3):
-    X = rng.normal(size=(n, d))
-    y = np.argmax(X @ rng.normal(size=(d, K)) + 0.7 * rng.normal(size=(n, K)), axis=1)
-    return X, y
-
-
-def tasks(rng, n=60, d=4, K=3):
-    """Features with the number of each row's task behind them, and a target."""
-    X, of_task = rng.normal(size=(n, d)), np.arange(n) % K
-    W = rng.normal(size=(d, K))
-    y = np.sum(X * W[:, of_task].T, axis=1) + of_task + 0.5 * rng.normal(size=n)
-    return np.column_stack([X, of_task]), y
 
 
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")

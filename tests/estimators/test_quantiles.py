@@ -18,6 +18,7 @@ from skpd.penalties import L1
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import Monitor, SolverContext
 from skpd.solvers.proximal.restarted import pdprox_restarted
+from tests.losses.test_quantile_losses import random_quantiles
 from tests.oracles.optima import linear_optimum
 
 THREE = (0.1, 0.5, 0.9)
@@ -61,10 +62,6 @@ def optimum(X, y, quantiles, alpha, weights=None):
 
 
 # The loss
-
-
-def random_quantiles(rng, K):
-    return tuple(np.sort(rng.uniform(0.03, 0.97, K)).tolist())
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """The interior-point method: losses with penalties, its systems, kinks and weights."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     Hinge,
-    Huber,
     Logistic,
     MarginLoss,
     Squared,
@@ -33,7 +30,6 @@ from skpd.penalties import (
     FunctionOfNorm,
     FusedLasso,
     GroupL2,
-    L1Ball,
     LInf,
     NonNegativeL1,
     SparseGroup,
@@ -47,15 +43,10 @@ from skpd.solvers.interior import (
     expected_cost,
     interior_point,
     method,
-    programme,
-    programmes,
-    systems,
 )
 from skpd.solvers.interior.cones import EuclideanNorms
-from skpd.solvers.interior.maps import Differences
-from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.slack_multiplier_pairs import ConeVector
-from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+from skpd.solvers.interior.systems import FeatureSystem
 from skpd.solvers.select import select
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
@@ -114,114 +105,6 @@ def test_losses_with_penalties(loss, penalty):
                 accuracy = 1e-6 * problem.objective_unit
                 assert_allclose(certificate.primal, best, rtol=0.0, atol=accuracy)
                 assert certificate.dual <= best + 1e-9 * problem.objective_unit
-
-
-def assembled(system, groups):
-    """The matrix of a Newton system, as its definition has it."""
-    core = system.n_core
-    X = system.design
-    table = np.stack([system.design.matvec(unit) for unit in np.eye(core)], axis=1)
-    assert table.shape == X.shape
-    matrix = np.zeros((core + system.n_borders,) * 2)
-    matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
-    for j, beside in enumerate(system.off_diagonal):
-        matrix[j, j + 1] += beside
-        matrix[j + 1, j] += beside
-    for first, last, scale, v in groups:
-        matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
-    matrix[:core, core:] = system.borders
-    matrix[core:, :core] = system.borders.T
-    matrix[core:, core:] = system.corner
-    return matrix
-
-
-@pytest.mark.parametrize("n_borders", [0, 2])
-@pytest.mark.parametrize("with_groups", [True, False])
-@pytest.mark.parametrize("ones", [True, False])
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
-@pytest.mark.parametrize("kind, small", [(RowSystem, 0), (FeatureSystem, 0), (FeatureSystem, 1e9)])
-def test_systems_against_their_matrices(
-    kind, small, layout, ones, with_groups, n_borders, rng, monkeypatch
-):
-    monkeypatch.setattr(systems, "SETTINGS", replace(SETTINGS, largest_decomposition=small))
-    n, d = 12, 30
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
-    system = kind(Design(X), d, n_borders)
-    for _ in range(2):  # what it held before does not matter
-        system.clear()
-        system.add_rows(10.0 ** rng.uniform(-3, 3, n))
-        system.diagonal[:d] += 10.0 ** rng.uniform(-2, 2, d)
-        system.borders[:] = rng.normal(size=system.borders.shape)
-        for k in range(n_borders):
-            system.add_corner(system.n_core + k, system.n_core + k, -1.0)
-        groups = []
-        if with_groups:
-            v, starts = rng.normal(size=d), np.array([0, 5, 12, 30])
-            shares = [
-                0.9 / np.sum(v[a:b] ** 2 / system.diagonal[a:b]) for a, b in pairwise(starts)
-            ]
-            system.take_groups(starts, np.array(shares), v)
-            groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
-        elif kind is FeatureSystem:
-            Differences(d).add_curvature(10.0 ** rng.uniform(-2, 2, d - 1), system)
-        system.prepare()
-        matrix = assembled(system, groups)
-        for _ in range(2):
-            right = rng.normal(size=len(matrix))
-            expected = np.linalg.solve(matrix, right)
-            scale = np.max(np.abs(expected))
-            assert_allclose(system.solve(right), expected, rtol=0.0, atol=1e-9 * scale)
-
-
-def test_the_curvature_of_a_small_penalty_is_not_lost(rng):
-    """Along the difference of equal features there is nothing else."""
-    X = rng.normal(size=(20, 3))
-    X[:, 1] = X[:, 0]
-    system = FeatureSystem(Design(X), 3, 0)
-    system.add_rows(np.ones(20))
-    system.diagonal += 1e-13
-    system.prepare()
-    assert_allclose(
-        system.solve(np.array([1.0, -1.0, 0.0])), [1e13, -1e13, 0.0], rtol=0.01, atol=1
-    )
-
-
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("penalty", [
-    L1(), GroupL2(4), SparseGroup(4, l1_ratio=0.3), SquaredL2(), ElasticNet(0.5), LInf(),
-    L1Ball(0.8), Box(-0.1, 0.2),
-], ids=str)  # fmt: skip
-def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, monkeypatch):
-    n, d = 24, 40
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
-    z = X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=n)
-    for loss in (SquaredHinge(), Logistic(), Squared(), Huber()):
-        y = np.where(z > 0.1, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
-        alpha = 0.05 * strength(X, y, loss, fit_intercept)
-        problem = posed(layout(X), y, loss, penalty, alpha, fit_intercept)
-        founds = []
-        for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
-            monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
-            assert type(programmes.programme_of(problem).system()) is kind
-            founds.append(reached(problem))
-            assert founds[-1].converged
-        features, rows = founds
-        accuracy = 1e-8 * problem.objective_unit
-        assert abs(rows.certificate.primal - features.certificate.primal) <= accuracy
-        assert abs(rows.n_iter - features.n_iter) <= 1
-        assert_allclose(rows.coef, features.coef, atol=1e-4)
-
-
-@pytest.mark.parametrize("penalty", [FusedLasso(0.5), TotalVariation()], ids=str)
-def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monkeypatch):
-    monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=5))
-    X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
-    problem = posed(X, y, Hinge(), penalty, 0.02)
-    assert type(programmes.programme_of(problem).system()) is FeatureSystem
-    best = linear_programme(X, y, problem.weights, Hinge(), penalty, 0.02, True)
-    assert_allclose(reached(problem).certificate.primal, best, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

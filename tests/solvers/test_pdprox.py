@@ -13,11 +13,11 @@ from skpd.problems import Point, linear_problem
 from skpd.solvers import (
     METHODS,
     Monitor,
-    SolverContext,
     check_solver_options,
     solve,
 )
 from skpd.solvers.options import declared_options
+from tests.oracles.iterates import iterates
 from tests.oracles.reference import linear_programme
 
 
@@ -27,30 +27,6 @@ def problem(rng):
     y = np.sign(X[:, 0] + 0.5 * rng.normal(size=60))
     weights = rng.random(60)
     return linear_problem(Design(X), y, weights / weights.sum(), Hinge(), L1(), 0.05, True)
-
-
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter, tol, goal = False, 0, 0.0, 0.0
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-        return 1.0
-
-    def goal_at(self, primal, dual):
-        return self.goal
-
-
-def iterates(problem, solver, n, **options):
-    trace = Trace()
-    METHODS[solver].run(
-        SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options
-    )
-    return trace.points[n]
 
 
 @pytest.mark.parametrize("options", [
@@ -73,7 +49,7 @@ def test_theorem_6(skpd_data, options, alpha):
     options = dict(options)
     solver, certified = options.pop("solver"), []
     for T in (100, 1000, 10_000):
-        point = iterates(problem, solver, T, **options)
+        point = iterates(problem, solver, T, **options)[T]
         z = X @ point.coef
         primal = np.maximum(1 - y * z, 0).mean() + alpha * np.abs(point.coef).sum()
         u, radius = X.T @ point.dual_coef / n, min(primal, 1.0) / alpha

@@ -14,36 +14,12 @@ from skpd.losses import EpsilonInsensitive, Hinge
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, SolverContext
+from tests.oracles.iterates import iterates
+from tests.oracles.projections import onto_epigraph
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
 
 DUAL = {1: np.inf, 2: 2, np.inf: 1}
-
-
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter, tol, primal, dual = False, 0, 1e-12, np.inf, 0.0
-    goal = 1e-12
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-        return 1.0
-
-    def goal_at(self, primal, dual):
-        return self.goal
-
-
-def iterate(solver, problem, n, **options):
-    trace = Trace()
-    METHODS[solver].run(
-        SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options
-    )
-    return trace.points[n]
 
 
 def classes(rng, n, d):
@@ -52,26 +28,6 @@ def classes(rng, n, d):
 
 
 # The robust SVM (Li, Chen and So, 2020)
-
-
-def onto_epigraph(q, w, s):
-    """The point of ||w||_q <= lam nearest to (w, s)."""
-    if q == np.inf:  # by Moreau
-        other, t = onto_epigraph(1, -w, -s)
-        return w + other, s + t
-    if q == 2:
-        norm = np.linalg.norm(w)
-        if norm <= s or norm <= -s:
-            return (w, s) if norm <= s else (0 * w, 0.0)
-        return 0.5 * (1 + s / norm) * w, 0.5 * (norm + s)
-    if np.abs(w).sum() <= s:
-        return w, s
-    sizes = np.sort(np.abs(w))[::-1]
-    tau = (np.cumsum(sizes) - s) / (np.arange(len(w)) + 2)
-    if np.max(np.abs(w)) <= -s or not np.any(sizes > tau):
-        return 0.0 * w, 0.0
-    tau = tau[np.flatnonzero(sizes > tau)[-1]]
-    return np.sign(w) * np.maximum(np.abs(w) - tau, 0), s + tau
 
 
 def onto_triangle(p, r):
@@ -123,11 +79,11 @@ def test_mini_batches_of_proximal_points(q, rng):
             rows = Z[first : first + 4]
             step = 0.8 * 0.9 ** (k - 1) * len(rows) / 4
             w, lam = prox_of_mean(q, w, lam, rows, step)
-        found = iterate("ippa", problem, k, batch_size=4, **options)
+        found = iterates(problem, "ippa", k, batch_size=4, **options)[k]
         assert_allclose(problem.project(found.coef), w, rtol=0, atol=1e-9)
     hybrid = {"batch_size": 4, "proximal_batch_size": 4, "switch": 0.99}
-    last = iterate("hybrid", problem, 1, **options, **hybrid)
-    other = iterate("isg", problem, 1, batch_size=4, scheme="geometric", first_step=0.8)
+    last = iterates(problem, "hybrid", 1, **options, **hybrid)[1]
+    other = iterates(problem, "isg", 1, batch_size=4, scheme="geometric", first_step=0.8)[1]
     assert_allclose(last.coef, other.coef, rtol=0, atol=1e-15)
 
 
@@ -182,7 +138,7 @@ def test_a_last_mini_batch_has_a_shorter_step(q, rng):
             w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
         options = {"scheme": "geometric", "first_step": 0.2, "ratio": 0.95, "batch_size": 4}
         assert_allclose(
-            problem.project(iterate("isg", problem, k, **options).coef), w, rtol=0, atol=1e-9
+            problem.project(iterates(problem, "isg", k, **options)[k].coef), w, rtol=0, atol=1e-9
         )
 
 
@@ -263,7 +219,7 @@ def test_stochastic_pdprox(average, name, ratio, rng):
             thetas.append(theta)
         if average:
             w, theta = np.mean(ws, axis=0), np.mean(thetas, axis=0)
-        found = iterate("pdprox-primal", problem, t, **options)
+        found = iterates(problem, "pdprox-primal", t, **options)[t]
         assert_allclose(found.coef, w, rtol=0, atol=1e-9)
         assert_allclose(found.dual_coef, theta, rtol=0, atol=1e-9)
 
@@ -274,7 +230,7 @@ def test_one_block_is_algorithm_2(rng):
     problem = linear_problem(Design(X), y, weights / weights.sum(), Hinge(), L1(), 0.05, True)
     for average in (True, False):
         points = [
-            iterate("pdprox-primal", problem, 40, average=average, rows_per_step=size)
+            iterates(problem, "pdprox-primal", 40, average=average, rows_per_step=size)[40]
             for size in (None, 30, 1000)
         ]
         for point in points[1:]:
