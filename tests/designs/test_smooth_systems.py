@@ -48,17 +48,6 @@ def test_solutions(steps, layout, ones, rng):
         assert_allclose(solution, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_a_factor_saves_steps(rng):
-    X, ridge, factors = table(rng), np.full(90, 0.3), SystemFactors()
-    h, right = rng.uniform(0.5, 1.5, 400), rng.standard_normal(90)
-    SystemCurvature(Design(X), h, False, 0.0, factors).solution(right, ridge, 1e-9)
-    changed = h * rng.uniform(0.9, 1.1, 400)
-    curvature = SystemCurvature(Design(X), changed, False, 12.0, factors)
-    curvature.design.gram = None  # is not asked for
-    expected = dense_solution(X, changed, False, ridge, right)
-    assert_allclose(curvature.solution(right, ridge, 1e-9), expected, rtol=1e-6, atol=1e-9)
-
-
 def test_a_singular_system_leaves_the_last_iterate(rng):
     curvature = SystemCurvature(Design(table(rng)), np.zeros(400), False, 0.0, SystemFactors())
     assert_array_equal(curvature.solution(np.ones(90), np.zeros(90), 1e-9), np.zeros(90))
@@ -74,25 +63,6 @@ def test_where_systems_are_used(rng):
     assert at_once.curvature(design, h, 1.0, columns[1:]).form is not form
     assert at_once.curvature(design, h, 0.5, columns).form is not form
     assert WeightedGram(ones=True).curvature(design, h, 1.0, columns).form is not form
-
-
-def test_forms_alternate(rng):
-    """A matrix after a system is not the one from before it."""
-    X = rng.standard_normal((2000, 300))
-    design, gram = Design(X), WeightedGram(ones=False, all_at_once=True)
-    forms, order = set(), rng.permutation(2000)
-    for n_curved in (2000, 400, 400, 2000, 440, 470):  # each more or fewer of the same rows
-        h = np.zeros(2000)
-        h[order[:n_curved]] = 1.0
-        curvature = gram.curvature(design, h, 1.0, np.arange(300))
-        forms.add(curvature.form)
-        expected = X.T @ (h[:, np.newaxis] * X)
-        if curvature.form is CurvatureForm.SYSTEM:
-            v = rng.standard_normal(300)
-            assert_allclose(curvature.times(v), expected @ v, atol=1e-8)
-        else:
-            assert_allclose(curvature.matrix, expected, atol=1e-7)
-    assert forms == {CurvatureForm.SYSTEM, CurvatureForm.MATRIX}
 
 
 @pytest.fixture

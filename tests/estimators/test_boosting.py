@@ -131,18 +131,6 @@ def test_best_stump_is_the_best_of_all(seed):
     assert values @ (w * y) == pytest.approx(edge, abs=1e-14)
 
 
-def test_the_model_attains_its_lower_bound():
-    X, y, _, _ = random_problem(8)
-    clf = LPBoostClassifier(nu=0.5).fit(X, np.where(y > 0, "yes", "no"))
-    margins = np.sort(y * clf.decision_function(X))
-    half = np.full(len(y), 2.0 / len(y))  # the caps, filled from the smallest margin on
-    half = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(half)[:-1]]), 0.0, half)
-    assert clf.certificate_.dual == pytest.approx(half @ margins, abs=1e-12)
-    assert clf.certificate_.primal - clf.certificate_.dual <= clf.tol
-    assert set(clf.predict(X)) <= {"yes", "no"}
-    assert np.sum(clf.estimator_weights_) == pytest.approx(1.0)
-
-
 def test_other_weak_learner_is_certified_over_what_it_found():
     X, y, _, _ = random_problem(8)
     clf = LPBoostClassifier(DecisionTreeClassifier(max_depth=1), nu=0.5, random_state=0).fit(X, y)

@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose
-from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, roc_auc_score
@@ -29,7 +28,6 @@ from skpd import (
     RowBlocks,
     TweediePD,
     certify,
-    coef_table,
     regularization_path,
 )
 from skpd.losses import Poisson
@@ -154,24 +152,6 @@ def test_costs_of_all_sizes(rng):
     assert_allclose(larger.certificate_.primal, value, rtol=1e-6)
 
 
-def test_constraints_and_bounds(data):
-    X, y, offset, _ = data
-    equal = LinearConstraint([[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]], 0.0, 0.0)
-    model = PoissonPD(alpha=0.01, constraints=equal, tol=1e-9, penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    assert_allclose(model.coef_[0], -model.coef_[1], atol=1e-12)
-    halves = np.column_stack([X[:, 0] - X[:, 1], X[:, 2:]])
-    weights = np.array([2.0, 1.0, 1.0, 1.0, 1.0])
-    same = PoissonPD(alpha=0.01, penalty_weights=weights, tol=1e-9, penalty="l1")
-    same.fit(halves, y["poisson"], offset=offset)
-    assert_allclose(model.certificate_.primal, same.certificate_.primal, rtol=1e-8)
-    positive = PoissonPD(alpha=0.01, bounds=(0.0, np.inf), penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    assert positive.coef_.min() >= 0.0 and positive.coef_[0] > 0.3
-
-
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "generalized_hinge"])
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet"])
 def test_offsets_of_classifiers(loss, penalty, data, rng):
@@ -286,16 +266,6 @@ def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
     assert_allclose(found.certificate.primal, best, rtol=1e-6)
     assert found.certificate.dual <= best * (1.0 + 1e-8)
     assert found.certificate.relative_gap <= 1e-8
-
-
-def test_warm_starts_and_tables(data):
-    X, y, offset, _ = data
-    model = PoissonPD(0.01, warm_start=True, tol=1e-8, penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    model.fit(X, y["poisson"], offset=offset)
-    assert model.n_iter_ <= 1
-    assert list(coef_table(model)["coef"]) == [model.intercept_, *model.coef_]
 
 
 def test_scores_are_of_rows_with_weights():

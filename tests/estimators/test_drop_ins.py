@@ -253,24 +253,6 @@ def test_intercepts_are_numbers_of_numpy(model, fit_intercept, rng):
     assert isinstance(intercept.item(), float)
 
 
-@pytest.mark.parametrize("positive", [False, True])
-def test_paths_with_intercepts_are_those_of_centred_data(positive, rng):
-    X, y = data(rng)
-    X += 3.0
-    options = {"alphas": 9, "eps": 1e-2, "positive": positive}
-    alphas, coefs, _ = LassoPDCertified.path(X, y, fit_intercept=True, tol=1e-11, **options)
-    centred = X - X.mean(axis=0), y - y.mean()
-    expected = lasso_path(*centred, tol=1e-13, max_iter=10**5, **options)
-    assert_allclose(alphas, expected[0])
-    assert_allclose(coefs, expected[1], atol=1e-5)
-    whole = regularization_path(
-        LassoPDCertified(positive=positive, tol=1e-11), X, y, alphas=alphas
-    )
-    assert_allclose(coefs, whole.coefs.T, atol=1e-5)
-    with pytest.raises(ValueError, match=r"got alpha, precompute\. It takes alphas in place of"):
-        LassoPDCertified.path(X, y, precompute=True, alpha=0.1)
-
-
 @pytest.mark.parametrize(
     ("model", "n_outputs"),
     [(LassoPDCertified(0.1), 1), (LassoPDCertified(0.1), 2), (PoissonPD(0.1), 1),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -191,18 +190,6 @@ def test_multipliers_without_a_sample(n, d, kappa):
     assert_allclose(found.primal, best, rtol=1e-5)
 
 
-def test_multipliers_from_a_start():
-    problem = tall_problem(4000, 8)
-    monitor = Monitor(problem, 1e-4)
-    monitor.begin()
-    proximal_multipliers(SolverContext(problem, monitor, None, 200, None))
-    again = Monitor(problem, 1e-6)
-    again.begin(has_start=True)
-    proximal_multipliers(SolverContext(problem, again, monitor.best, 200, None))
-    assert again.relative_gap <= 1e-6
-    assert again.n_iter < 40
-
-
 def test_multipliers_end_when_asked_to():
     problem = tall_problem(4000, 8)
     for max_iter in (1, 7):
@@ -302,17 +289,6 @@ def test_certain_labels_are_a_norm_penalty(cancer, penalty, norm):
     assert svm.certificate_.dual <= robust.certificate_.primal * (1 + 1e-12)
     assert robust.certificate_.dual <= svm.certificate_.primal * (1 + 1e-12)
     assert_allclose(robust.radius_, np.linalg.norm(robust.coef_[0], norm))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", ["isg", "ippa", "hybrid"])
-def test_rows_without_weight_are_not_there(solver, cancer, rng):
-    X, y = cancer
-    kept = rng.random(len(y)) < 0.5
-    model = DRSVMClassifier(solver=solver, max_iter=5, solver_options={"shuffle": False})
-    weighted = clone(model).fit(X, y, sample_weight=kept)
-    removed = clone(model).fit(X[kept], y[kept])
-    assert_allclose(weighted.coef_, removed.coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.linear_model import ElasticNet, ElasticNetCV
 
-from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, regularization_path
+from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from skpd.losses import SmoothedHinge
 from tests.oracles.scikit_learn import l1_logistic
 
@@ -124,25 +124,6 @@ def test_classes_over_the_ball_against_scipy(solver, free, cancer):
     assert model.certificate_.dual <= optimum + 1e-10
     assert model.certificate_.primal >= optimum - 1e-6
     assert model.certificate_.relative_gap <= 1e-7
-
-
-def test_paths(diabetes):
-    X, y = diabetes
-    found = regularization_path(ElasticNetPD(l1_ratio=0.5, tol=1e-9), X, y, alphas=5)
-    centred = y - y.mean()
-    assert_allclose(found.alphas[0], np.abs(X.T @ centred).max() / len(y) / 0.5)
-    assert not found.coefs[0].any() and found.coefs[1].any()
-    theirs = ElasticNet(found.alphas[-1], l1_ratio=0.5, tol=1e-12, max_iter=10_000).fit(X, y)
-    assert_allclose(found.coefs[-1], theirs.coef_, atol=1e-3)
-    over_ball = regularization_path(ElasticNetPD(l1_radius=20.0), X, y, alphas=[1.0, 0.1])
-    assert over_ball.converged.all() and (np.abs(over_ball.coefs).sum(axis=1) <= 20.0).all()
-    at_first = (
-        regularization_path(ElasticNetPD(l1_radius=20.0), X, y, alphas=1).certificates[0].primal
-    )
-    assert 0.99 <= at_first / (0.5 * np.var(y)) < 1.0
-    ridge = ElasticNetPDCV(l1_ratio=0.0, alphas=3, eps=1e-7).fit(X, y)
-    first = np.square(X.T @ centred / len(y)).sum() / (0.02 * 0.5 * np.var(y))
-    assert_allclose(ridge.alphas_, first * np.array([1.0, 10**-3.5, 1e-7]), rtol=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

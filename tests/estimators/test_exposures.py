@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -22,7 +21,6 @@ from skpd import (
     PoissonPD,
     RowBlocks,
     TweediePD,
-    certify,
     regularization_path,
 )
 
@@ -135,33 +133,6 @@ def test_scores_where_no_rate_is_explained(data):
     assert model.score(X, 3.0 * exposure, exposure=exposure) == 0.0
     assert model.score(X, np.zeros(N), exposure=exposure) == 0.0
     assert model.score(X[:2], [0.0, 1.0], [1.0, 1.0], exposure=[0.5, 1.0]) < 1.0
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_exposures_are_offsets(name, data):
-    X, y, exposure, offset = data
-    y, (model, _) = y[name], MODELS[name]
-    model.set_params(alpha=0.01, fit_intercept=True)
-    total = np.log(exposure) + offset
-    expected = model.fit(X, y, offset=total).coef_.copy()
-    mean, score = model.predict(X, total), model.score(X, y, offset=total)
-    index = np.random.default_rng(0).permutation(N)
-    for e, o in (
-        (exposure, offset),
-        (exposure[:, np.newaxis], offset),
-        (exposure.tolist(), offset[:, np.newaxis]),
-        (pd.Series(exposure, index), pd.Series(offset)),  # places count, not the index
-        (pd.Series(exposure).astype("Float64"), offset),
-        (np.exp(total), None),
-        (np.exp(total), 0.0),
-        (2.0, total - np.log(2.0)),
-    ):
-        for A in (X, sp.csr_array(X), RowBlocks([X]), pd.DataFrame(X), X.tolist()):
-            model.fit(A, y, offset=o, exposure=e)
-            assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-9)
-        assert_allclose(model.predict(X, o, e), mean, rtol=1e-6)
-        assert_allclose(model.score(X, y, offset=o, exposure=e), score, rtol=1e-9)
-    assert certify(model, X, y, offset=total).relative_gap <= model.tol
 
 
 def test_exposures_that_are_refused(data):

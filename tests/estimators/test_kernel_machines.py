@@ -328,3 +328,11 @@ def test_published_methods_reach_the_optimum_of_svc(solver, moons):
     assert model.certificate_.primal == pytest.approx(optimum, abs=1e-3)
     with pytest.raises(ValueError, match="solver_options of solver"):
         KernelPdproxSVC(solver=solver, solver_options={"order": 1}).fit(X, y)
+
+
+def test_scoring_monitor_sees_the_model_of_the_moment(moons, callbacks):
+    X, y = moons
+    monitor = callbacks.ScoringMonitor(scoring="accuracy")
+    model = KernelPdproxSVC(1e-3, tol=1e-6).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs().data_as_pandas["accuracy"]
+    assert len(scores) >= 2 and abs(scores.iloc[-1] - model.score(X, y)) < 0.02

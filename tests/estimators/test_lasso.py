@@ -11,7 +11,6 @@ from skpd import (
     LassoPDCertified,
     LassoPDCertifiedCV,
     PdproxRegressor,
-    regularization_path,
 )
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
@@ -270,17 +269,3 @@ def test_unfit_problems_are_refused(rng):
         LassoPDCertified(solver="approx", solver_options={"average": True}).fit(X, y)
     with pytest.raises(ValueError, match="1d array"):
         LassoPDCertifiedCV().fit(X, np.column_stack([y, y]))
-
-
-def test_warm_start_and_path(rng):
-    X, y = data(rng)
-    for solver in ("auto", "cd", "approx"):
-        model = LassoPDCertified(0.05, solver=solver, tol=1e-5, warm_start=True, random_state=0)
-        model.fit(X, y)
-        assert model.fit(X, y).n_iter_ == 0
-    found = regularization_path(LassoPDCertified(tol=1e-12), X, y, alphas=10, eps=1e-2)
-    centred = X - X.mean(axis=0)
-    assert_allclose(found.alphas[0], np.abs(centred.T @ (y - y.mean())).max() / len(y))
-    for alpha, coef in zip(found.alphas, found.coefs, strict=True):
-        theirs = Lasso(alpha, tol=1e-14, max_iter=10**5).fit(X, y)
-        assert_allclose(coef, theirs.coef_, atol=1e-6)

@@ -1,14 +1,10 @@
 """Matrix completion: closed forms, optima of Clarabel, bounds whatever the solver did."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from skpd import MatrixCompletionPD, certify
 from skpd.certificates import dual_bound
@@ -283,22 +279,6 @@ def test_the_published_method():
         ).fit(pairs, y)
         assert model.converged_, options
         assert model.certificate_.dual <= best <= model.certificate_.primal * (1 + 1e-9)
-
-
-def test_like_other_estimators():
-    pairs, y, _ = ratings(seed=9)
-    model = MatrixCompletionPD(0.02, warm_start=True, tol=1e-6).fit(pairs, y)
-    n_iter = model.n_iter_
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(pairs), model.predict(pairs))
-    assert model.fit(pairs, y).n_iter_ < n_iter
-    assert clone(model).get_params()["alpha"] == 0.02
-    grid = GridSearchCV(MatrixCompletionPD(), {"alpha": [10.0, 0.01]}, cv=3).fit(pairs, y)
-    assert grid.best_params_ == {"alpha": 0.01}
-    assert model.score(pairs, y) > 0.5
-    with pytest.warns(ConvergenceWarning, match="certified to be at most") as caught:
-        MatrixCompletionPD(1e-3, tol=1e-12, max_iter=2).fit(pairs, y)
-    assert caught[0].filename == __file__
 
 
 def test_words_for_ratings():

@@ -193,3 +193,12 @@ def test_what_rounding_forbids_ends_soon():
     assert model.n_iter_ < 1000
     squared = MetricSVC(alpha=0.5, penalty="l2").fit(X, [1, -1, 1, -1, 1])
     assert squared.converged_  # by planes of centred columns
+
+
+def test_a_warm_start_begins_at_the_last_model(imbalanced):
+    X, y = imbalanced
+    model = MetricSVC(1e-2, warm_start=True).fit(X, y)
+    cold, before = model.n_iter_, model.certificate_.primal
+    model.fit(X, y)
+    assert model.n_iter_ < cold
+    assert model.certificate_.primal <= before + 1e-12

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
-from skpd import OrdinalPD, PathCV, certify, regularization_path
+from skpd import OrdinalPD, PathCV, certify
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic
@@ -297,20 +297,6 @@ def test_enums_of_polars_are_in_order(data):
     model = OrdinalPD(0.01).fit(X, words)
     assert model.order_.tolist() == order
     assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y).coef_)
-
-
-@pytest.mark.filterwarnings("ignore:.*end of the grid")
-def test_paths_and_certificates(data):
-    X, y, _, _ = data
-    found = regularization_path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
-    alone = OrdinalPD(0.01, penalty="l1", tol=1e-9).fit(X, y)
-    assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
-    assert_allclose(found.models[1].thresholds_, alone.thresholds_, atol=1e-4)
-    assert certify(alone, X, y).relative_gap <= 1e-9
-    search = PathCV(OrdinalPD(penalty="l1"), alphas=[0.1, 0.01]).fit(X, y)
-    assert search.best_score_ > 0.4
-    warm = OrdinalPD(0.01, warm_start=True).fit(X, y)
-    assert warm.fit(X, y).n_iter_ <= 1
 
 
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")

@@ -11,9 +11,8 @@ from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, certify
-from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
-from tests.solvers.test_outputs import classes, regression, tasks
+from tests.solvers.test_outputs import regression, tasks
 
 # Grids of two or three alphas are fast, and their best is often an end.
 pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
@@ -50,24 +49,6 @@ def test_numbers_of_any_size(model, scale, rng):
     certificate = model.certificate_
     assert 0.0 <= certificate.dual <= certificate.primal <= null * (1.0 + 1e-6)
     assert np.isfinite(model.coef_).all()
-
-
-def test_the_square_of_the_sum_of_the_norms_of_outputs(rng):
-    """Its value and the optimality of its prox, by the columns of W (Yang et al., section 3)."""
-    penalty = OUTPUT_PENALTIES["squared_outputs"](5, 3).for_n_features(15)
-    W, step = rng.normal(size=(5, 3)) * [3.0, 2.0, 0.1], 0.2
-    assert_allclose(penalty.value(np.ravel(W)), np.linalg.norm(W, axis=0).sum() ** 2)
-    X = penalty.prox(np.ravel(W), step).reshape(5, 3)
-    norms = np.linalg.norm(X, axis=0)
-    assert norms[0] > 0.0 and norms[1] > 0.0 and norms[2] == 0.0
-    slope = 2.0 * step * norms.sum()  # step times that of the square
-    assert_allclose((W - X)[:, :2], slope * X[:, :2] / norms[:2], rtol=1e-12)
-    assert np.linalg.norm(W[:, 2]) <= slope
-    # an output of noise has no coefficients
-    features = rng.normal(size=(80, 5))
-    Y = features @ (W * [1.0, 1.0, 0.0]) + rng.normal(size=(80, 3))
-    model = MultiTaskPD(0.02, loss="absolute", penalty="squared_outputs", tol=1e-8)
-    assert model.fit(features, Y).coef_.any(axis=1).tolist() == [True, True, False]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -147,24 +128,6 @@ def test_errors_of_data(rng):
         MultiTaskPD(tasks=4, alpha=1e-3).fit(Xt, yt, sample_weight=(Xt[:, 4] > 0).astype(float))
     model = MultinomialPD(loss="crammer_singer", max_iter=1000)
     assert not hasattr(model, "predict_proba") and hasattr(MultinomialPD(), "predict_proba")
-
-
-@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_named_solvers(solver, rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.2, loss="absolute", penalty="l1inf"), X, Y),
-        (MultiTaskPD(0.2, loss="l2_norm", penalty="trace"), X, Y),
-        (MultinomialPD(0.05, loss="crammer_singer", penalty="l21"), Xc, y),
-    ]:
-        best = model.set_params(tol=1e-6).fit(features, target).certificate_
-        model.set_params(solver=solver, tol=2e-3, max_iter=5_000).fit(features, target)
-        assert model.solver_ == solver
-        unit = best.gap / best.relative_gap
-        assert abs(model.certificate_.primal - best.primal) <= 1e-3 * unit
-        assert model.certificate_.dual <= best.primal
 
 
 def test_certify_takes_the_column_of_tasks(rng):

@@ -164,15 +164,6 @@ def test_smooth_penalties(penalty, rng):
     assert_allclose(model.certificate_.dual, expected.fun, rtol=1e-6)
 
 
-def test_the_same_features_for_all_quantiles(rng):
-    X, y = heteroscedastic(rng, n=60)
-    model = QuantilePD(THREE, alpha=0.15, penalty="l21", tol=1e-8).fit(X, y)
-    chosen = model.coef_ != 0.0
-    assert 0 < chosen[0].sum() < 8
-    assert_array_equal(chosen[0], chosen[1])
-    assert_array_equal(chosen[0], chosen[2])
-
-
 # Certificates on the way
 
 

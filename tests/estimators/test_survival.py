@@ -9,7 +9,6 @@ from sklearn.model_selection import GridSearchCV
 
 from benchmarks.helpers import cliff_data
 from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, regularization_path
-from skpd.estimators.concordance_index import concordance
 from skpd.losses.survival import PartialLikelihood
 from tests.oracles.reference import cox_programme
 
@@ -98,23 +97,6 @@ def test_medians_of_lifelines_and_quantiles_of_curves(rng):
     for quantile in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match=rf"quantile must be in \(0, 1\), got {quantile}"):
             ours.predict_quantile(X, quantile)
-
-
-def test_concordance_by_definition(rng):
-    for n in (30, 1500):  # within a block and over several
-        time = rng.integers(1, 20, n).astype(float)
-        event, scores = rng.random(n) < 0.6, np.round(rng.normal(size=n), 1)
-        weights, strata = rng.uniform(0.5, 2.0, n), rng.integers(0, 2, n)
-        earlier = time[:, None] < time
-        earlier |= (time[:, None] == time) & ~event
-        pairs = event[:, None] & earlier & (strata[:, None] == strata)
-        both = weights[:, None] * weights * pairs
-        order = 0.5 * (1.0 + np.sign(scores[:, None] - scores))
-        expected = np.sum(both * order) / np.sum(both)
-        assert_allclose(concordance(time, event, scores, weights, strata), expected)
-    assert np.isnan(
-        concordance(np.ones(3), np.zeros(3, bool), np.ones(3), np.ones(3), np.zeros(3))
-    )
 
 
 def test_baselines_of_strata(rng):

@@ -27,14 +27,12 @@ from skpd import (
     LogisticPD,
     MultinomialPD,
     OrdinalPD,
-    PathCV,
     PdproxRegressor,
     PdproxSVC,
     PoissonPD,
     RowBlocks,
     TweediePD,
     certify,
-    regularization_path,
 )
 
 EXACT = {"tol": 1e-11, "max_iter": 10_000}
@@ -95,15 +93,6 @@ def test_certify_takes_least_squares_and_stochastic_gradients(data):
     certificate = certify(sgd, X, targets["labels"])
     assert certificate.dual <= best.primal <= certificate.primal
     assert certificate.dual >= best.dual - 1e-3
-
-
-def test_grids_may_end_in_0(data):
-    X, targets = data
-    models = regularization_path(PoissonPD(tol=1e-9), X, targets["counts"], alphas=[0.1, 0.0])
-    alone = PoissonPD(0, tol=1e-9).fit(X, targets["counts"])
-    assert_allclose(models.coefs[1], alone.coef_, atol=1e-6)
-    search = PathCV(LogisticPD(), alphas=[10.0, 0.0], scoring="neg_log_loss")
-    assert search.fit(X, targets["labels"]).alpha_ == 0.0
 
 
 def test_genes_are_penalised_beside_age_and_stage(data):

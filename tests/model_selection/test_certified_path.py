@@ -6,7 +6,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -148,18 +147,6 @@ def test_excess_of_the_lasso_against_scikit_learn():
         assert own - objective(best.coef_, best.intercept_, alpha) <= eps * unit
 
 
-def test_number_of_models_grows_with_the_inverse_root_for_smooth_losses():
-    counts = [
-        len(
-            regularization_path(
-                LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.05], certified=eps
-            ).alphas
-        )
-        for eps in (1e-2, 1e-4)
-    ]
-    assert 6.0 <= counts[1] / counts[0] <= 14.0
-
-
 SEARCHES = [
     (PdproxSVC(loss="logistic", penalty="l2"), X_2, Y_2, "neg_log_loss"),
     (PdproxSVC(loss="squared_hinge", penalty="l2"), X_2, Y_2, None),
@@ -296,28 +283,6 @@ def test_bounds_of_scores_where_they_say_nothing(rng):
         assert found == (-np.inf, np.inf)
     assert problem.loss == Poisson()
     assert bounds_of_score(PoissonPD(), "neg_mean_poisson_deviance") is None
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_of_sparse_entries_in_parts(name, rng):
-    """Entries that are stored as sums of several, which have the same bounds."""
-    X = np.round(rng.normal(size=(40, 3)), 1)
-    y = np.sign(X[:, 0] + rng.normal(size=40))
-    whole = sp.csr_array(X)
-    parts = sp.csr_array(
-        (np.repeat(whole.data / 2.0, 2), np.repeat(whole.indices, 2), whole.indptr * 2),
-        shape=X.shape,
-    )
-    model = LogisticPD(0.1, penalty="l2")
-    (problem,) = problems_of_path(model, X, y).problems
-    solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
-    bounds = [
-        score_bounds(SCORES[name], problem, solution, 1e-2, (table, y, None, None))
-        for table in (X, whole, parts)
-    ]
-    assert np.isfinite(bounds).all()
-    assert_allclose(bounds[1:], [bounds[0]] * 2, rtol=1e-12)
-    assert parts.nnz == 2 * whole.nnz  # as given
 
 
 def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, regularization_path, robust_grid
+from skpd import DRSVMClassifier, PdproxSVC, certify, regularization_path, robust_grid
 from skpd.designs import Design
 from skpd.model_selection.robust_grid import useful_epsilon
 from skpd.problems.robust import robust_problem
@@ -83,16 +83,6 @@ def test_epsilon_0_one_vs_rest_and_ridge(rng):
     svm = PdproxSVC(alpha=0.1, penalty="l2", tol=1e-9).fit(X, y == 2)
     assert_allclose(ridge.certificate_.primal, svm.certificate_.primal, rtol=1e-8)
     assert_allclose(ridge.coef_, svm.coef_, atol=1e-4)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", ["isg", "ippa", "hybrid"])
-def test_epsilon_0_by_incremental_methods(solver, rng):
-    X, y = noisy(rng)
-    best = mean_hinge_programme(X, 2.0 * y - 1, np.full(150, 1 / 150), True)
-    model = DRSVMClassifier(epsilon=0.0, solver=solver, max_iter=300).fit(X, y)
-    assert model.certificate_.dual <= best + 1e-12
-    assert best - 1e-12 <= model.certificate_.primal <= best + 5e-3
 
 
 def test_epsilon_0_resumes_and_is_the_limit(rng):
@@ -263,29 +253,3 @@ def test_path_over_epsilon(norm, kappa, n, d, fit_intercept, rng):
         assert certificate.dual <= fit.certificate_.primal * (1 + 1e-12)
         assert fit.certificate_.dual <= certificate.primal * (1 + 1e-12)
         assert certificate.relative_gap <= 1e-7
-
-
-def test_path_over_epsilon_starts_from_the_model_before():
-    """With many rows, by the method of multipliers, which uses a start."""
-    rng = np.random.default_rng(0)
-    X, y = noisy(rng, 60_000, 40)
-    found = regularization_path(DRSVMClassifier(), X, y, alphas=[0.03, 0.025, 0.02])
-    alone = [
-        regularization_path(DRSVMClassifier(), X, y, alphas=[e]).n_iters[0] for e in (0.025, 0.02)
-    ]
-    assert found.n_iters[1:].sum() < sum(alone)
-
-
-@pytest.mark.filterwarnings("ignore:.*end of the grid")
-def test_cross_validated_epsilon(cancer):
-    """The scores are those of a search over the same values and folds."""
-    model = make_pipeline(StandardScaler(), DRSVMClassifier(tol=1e-6))
-    X, y = load_breast_cancer(return_X_y=True)
-    values = [0.3, 0.1, 0.03]
-    search = PathCV(model, alphas=values, cv=3).fit(X, y)
-    grid = GridSearchCV(model, {"drsvmclassifier__epsilon": values}, cv=3).fit(X, y)
-    for name in ("mean_test_score", "split1_test_score"):
-        assert_allclose(search.cv_results_[name], grid.cv_results_[name], atol=0.006)
-    assert_allclose(search.cv_results_["param_epsilon"], values)
-    assert search.cv_results_["params"][0] == {"epsilon": 0.3}
-    assert search.best_estimator_[-1].epsilon == search.alpha_

@@ -71,22 +71,6 @@ def test_sparse_data_takes_the_same_steps(line_search, rng):
     assert (runs[1].entries - before) / 20 <= columns + rows < np.count_nonzero(X)
 
 
-@pytest.mark.parametrize("loss", [SmoothedHinge(), Squared(), Logistic(), Hinge()])
-@pytest.mark.parametrize("free", [True, False])
-def test_the_gap_closes(loss, free, rng):
-    for layout in (np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array):
-        design, _, y, c = classes(np.random.default_rng(1), 60, 30, layout)
-        problem = linear_problem(
-            design, y, c, loss, SquaredL2OnL1Ball(1.3), 0.05, fit_intercept=free
-        )
-        monitor = Monitor(problem, 1e-8)
-        monitor.begin()
-        pdbfw(SolverContext(problem, monitor, None, 20_000, rng), step_size="line-search")
-        solution = monitor.solution()
-        assert solution.converged
-        assert np.sum(np.abs(solution.coef)) <= 1.3
-
-
 def test_theory_converges(rng):
     design, _, y, c = classes(rng, 30, 20)
     problem = linear_problem(design, y, c, SmoothedHinge(), SquaredL2OnL1Ball(1.0), 1.0, False)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
@@ -18,15 +17,6 @@ from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
 
 COMPILED = [loss for loss in random.LOSSES if loss.is_compiled]
-
-LAYOUTS = {
-    "C": np.ascontiguousarray,
-    "F": np.asfortranarray,
-    "CSR": sp.csr_array,
-    "CSC": sp.csc_matrix,
-    "float32": lambda X: X.astype(np.float32),
-    "CSR float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
-}
 
 
 def data(rng, loss, n=60, d=12):
@@ -106,18 +96,6 @@ def test_free_intercept(loss, rng):
         assert_allclose(other.best.coef, best.coef, atol=1e-3)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_agree(layout, rng):
-    X, y = data(rng, Hinge())
-    weights = np.full(len(y), 1 / len(y))
-    found = [
-        descend(linear_problem(Design(table), y, weights, Hinge(), SquaredL2(), 0.01, False))
-        for table in (X, LAYOUTS[layout](X))
-    ]
-    assert_allclose(found[1].primal, found[0].primal, rtol=1e-6 if "32" in layout else 1e-9)
-    assert_allclose(found[1].best.coef, found[0].best.coef, atol=1e-4)
-
-
 def test_same_as_scikit_learn(rng):
     X, y = data(rng, Hinge(), n=200)
     alpha, n = 0.02, 200
@@ -188,16 +166,6 @@ def test_it_pauses_and_goes_on(rng):
     assert found <= 1e-9 and epochs > 7
     assert_allclose(w, -X.T @ theta / 400 / 1e-3, atol=1e-9)
     assert gap(problem, X, Point(w, 0.0, theta)) <= 2e-9
-
-
-def test_a_warm_start_is_used(rng):
-    X, y = data(rng, Absolute(), n=200)
-    weights = np.full(200, 1 / 200)
-    for intercept in (False, True):
-        problem = linear_problem(Design(X), y, weights, Absolute(), SquaredL2(), 0.01, intercept)
-        first = descend(problem, tol=1e-8)
-        again = descend(problem, tol=1e-8, start=first.best)
-        assert again.done and again.n_iter < 0.5 * first.n_iter
 
 
 def test_small_alpha_is_left_to_newton_steps(rng):

@@ -323,16 +323,6 @@ def test_systems_over_the_rows_of_tasks(loss, sparse, rng, monkeypatch):
     assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
 
 
-@pytest.mark.parametrize("loss, penalty", [("crammer_singer", "trace"), ("l2_norm", "l1inf")])
-def test_weights_are_repetitions(loss, penalty, rng):
-    X, Y = data(rng, loss)
-    counts = rng.integers(0, 3, len(Y))
-    weighted = posed(X, Y, loss, penalty, weights=counts.astype(float))
-    repeated = posed(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0), loss, penalty)
-    first, second = reached(weighted), reached(repeated.with_alpha(weighted.alpha))
-    assert_allclose(first.certificate.primal, second.certificate.primal, rtol=1e-8)
-
-
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_tasks_are_problems_of_their_own_without_a_tie(fit_intercept, sparse, rng):

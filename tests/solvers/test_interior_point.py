@@ -37,7 +37,6 @@ from skpd.penalties import (
     TotalVariation,
 )
 from skpd.problems import linear_problem
-from skpd.problems.robust import robust_problem
 from skpd.solvers import METHODS, Monitor, SolverContext
 from skpd.solvers.interior import (
     expected_cost,
@@ -225,25 +224,6 @@ def test_it_ends_after_max_iter(rng):
     assert found.n_iter == 3 and not found.converged
     best = linear_programme(X, y, np.full(30, 1 / 30), Hinge(), L1(), 0.01, True)
     assert found.certificate.dual <= best + 1e-9 and best - 1e-9 <= found.certificate.primal
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kappa", [0.2, 1.0, np.inf])
-@pytest.mark.parametrize("norm", [1, np.inf])
-def test_robust_problems_against_linear_programmes(norm, kappa, fit_intercept):
-    X, y = raw(True)
-    X, weights = (X - X.mean(axis=0)) / X.std(axis=0), np.linspace(1.0, 3.0, len(y))
-    weights /= weights.sum()
-    for epsilon in (0.3, 0.01):
-        parameters = {
-            "epsilon": epsilon, "kappa": kappa, "norm": norm, "fit_intercept": fit_intercept,
-        }  # fmt: skip
-        best = robust_linear_programme(X, y, weights, **parameters)[0]
-        problem = robust_problem(Design(X), y, weights, **parameters)
-        certificate = reached(problem).certificate
-        assert certificate.relative_gap <= 1e-8
-        assert_allclose(certificate.primal, best, rtol=0.0, atol=1e-7)
-        assert certificate.dual <= best + 1e-9
 
 
 def test_the_order_of_the_methods(rng):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
+from sklearn.linear_model import LogisticRegression, MultiTaskLasso, Ridge
 from sklearn.svm import LinearSVC
 
 from skpd import MultinomialPD, MultiTaskPD
@@ -69,22 +69,6 @@ def near_optimal(model, X, y, tol=1e-8):
 
 
 # Models of scikit-learn
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_multi_task_lasso_and_elastic_net(fit_intercept, rng):
-    X, Y = regression(rng)
-    options = {"alpha": 0.3, "fit_intercept": fit_intercept}
-    for other, l1_ratio in [
-        (MultiTaskLasso(tol=1e-14, max_iter=100_000, **options), 1.0),
-        (MultiTaskElasticNet(l1_ratio=0.4, tol=1e-14, max_iter=100_000, **options), 0.4),
-    ]:
-        model = MultiTaskPD(l1_ratio=l1_ratio, tol=1e-13, **options).fit(X, Y)
-        other.fit(X, Y)
-        # by strong convexity, a gap of 1e-13 allows errors of 2e-6
-        assert_allclose(model.coef_, other.coef_, atol=2e-6)
-        assert_allclose(model.intercept_, other.intercept_ * np.ones(3), atol=2e-6)
-        assert_array_equal(model.coef_.any(axis=0), other.coef_.any(axis=0))
 
 
 def test_ridge_with_weights(rng):
@@ -213,25 +197,6 @@ def test_tasks(loss, penalty, rng):
 
 
 # Linear programmes
-
-
-def test_absolute_loss_and_l1inf_by_highs(rng):
-    """Variables: W by rows, b, the residuals t and the rows' largest sizes m."""
-    X, Y = regression(rng, n=20, d=4)
-    (n, d), K, alpha = X.shape, 3, 0.05
-    cost = np.concatenate([np.zeros(d * K + K), np.full(n * K, 1 / n), np.full(d, alpha)])
-    Z = np.hstack([np.kron(X, np.eye(K)), np.kron(np.ones((n, 1)), np.eye(K))])
-    none, rows = np.zeros((n * K, d)), np.hstack([np.eye(d * K), np.zeros((d * K, K + n * K))])
-    largest = np.kron(np.eye(d), np.ones((K, 1)))
-    A = np.vstack(
-        [np.hstack([sign * Z, -np.eye(n * K), none]) for sign in (1, -1)]
-        + [np.hstack([sign * rows, -largest]) for sign in (1, -1)]
-    )
-    limits = np.concatenate([Y.ravel(), -Y.ravel(), np.zeros(2 * d * K)])
-    found = linear_optimum(cost, A, limits, bounds=(None, None), options=EXACT)
-    model = MultiTaskPD(alpha, loss="absolute", penalty="l1inf", tol=1e-8).fit(X, Y)
-    assert_allclose(near_optimal(model, X, Y), found.fun, rtol=1e-7)
-    assert model.certificate_.dual <= found.fun * (1 + 1e-12)
 
 
 def linear_programme_of_l1(Z, offsets, of_loss, weights, alpha, free):

@@ -191,3 +191,19 @@ def test_double_primal_needs_algorithm_3(problem):
             problem, "pdprox-dual", tol=1e-3, max_iter=10, random_state=np.random.RandomState(0),
             implementation="double-primal", algorithm=1,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("step_ratio", [None, 0.3])
+@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
+def test_double_primal_equals_double_dual(problem, solver, step_ratio, average):
+    """Section 4.4: two ways to store the same iterates."""
+    options = {"step_ratio": step_ratio, "average": average}
+    if solver == "pdprox-dual":
+        options["algorithm"] = 3
+    points = [
+        iterates(problem, solver, 50, implementation=name, **options)[50]
+        for name in ("double-primal", "double-dual")
+    ]
+    assert_allclose(points[0].coef, points[1].coef, atol=1e-10)
+    assert_allclose(points[0].dual_coef, points[1].dual_coef, atol=1e-10)

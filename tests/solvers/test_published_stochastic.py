@@ -224,21 +224,6 @@ def test_stochastic_pdprox(average, name, ratio, rng):
         assert_allclose(found.dual_coef, theta, rtol=0, atol=1e-9)
 
 
-def test_one_block_is_algorithm_2(rng):
-    X, y = classes(rng, 30, 5)
-    weights = rng.random(30)
-    problem = linear_problem(Design(X), y, weights / weights.sum(), Hinge(), L1(), 0.05, True)
-    for average in (True, False):
-        points = [
-            iterates(problem, "pdprox-primal", 40, average=average, rows_per_step=size)[40]
-            for size in (None, 30, 1000)
-        ]
-        for point in points[1:]:
-            assert_allclose(point.coef, points[0].coef, rtol=0, atol=1e-9)
-            assert_allclose(point.intercept, points[0].intercept, rtol=0, atol=1e-9)
-            assert_allclose(point.dual_coef, points[0].dual_coef, rtol=0, atol=1e-9)
-
-
 def test_certificates_of_stochastic_pdprox_hold_the_optimum(rng):
     X, y = classes(rng, 60, 5)
     weights = rng.random(60)

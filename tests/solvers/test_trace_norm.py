@@ -216,16 +216,6 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
     assert model.converged_
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_callbacks_see_the_matrix(several, rng, callbacks):
-    X, Y, norm = many_outputs(rng)
-    Y = Y if several else Y[:, 0]
-    monitor = callbacks.ScoringMonitor(scoring="r2")
-    model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9).set_callbacks(monitor).fit(X, Y)
-    scores = monitor.get_logs().data_as_pandas["r2"]
-    assert len(scores) >= 1 and model.score(X, Y) in set(scores)
-
-
 def test_line_searches_begin_inside_of_the_ball():
     """From coefficients without residuals outside of it, and from zeros."""
     rng = np.random.default_rng(9)
