@@ -30,8 +30,10 @@ from skpd import (
     regularization_path,
 )
 from skpd.designs import block_sources, row_blocks
+from skpd.losses import Hinge
+from skpd.penalties import L1
 from skpd.problems import Problem
-from tests.oracles.optima import linear_optimum
+from tests.oracles.reference import linear_programme
 
 CUTS = [0, 70, 71, 180, 300]
 N, D = CUTS[-1], 6
@@ -155,11 +157,8 @@ def test_fits_are_those_of_the_data_in_memory(data, model, layout, far):
 def test_below_the_optimum_of_a_linear_programme(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 5)), rng.choice([-1.0, 1.0], 60)
-    ones, alpha = np.ones((60, 1)), 0.02
-    rows = np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(60)])
-    cost = np.concatenate([np.full(10, alpha), [0.0], np.full(60, 1 / 60)])
-    signs = [(0, None)] * 10 + [(None, None)] + [(0, None)] * 60
-    best = linear_optimum(cost, rows, -np.ones(60), bounds=signs).fun
+    alpha, rows = 0.02, np.full(60, 1 / 60)
+    best = linear_programme(X, y, rows, Hinge(), L1(), alpha, True)
     model = PdproxSVC(alpha, tol=1e-8).fit(RowBlocks(np.array_split(X, 4)), y)
     assert model.certificate_.dual <= best * (1.0 + 1e-12)
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.optimize import LinearConstraint, minimize
 from sklearn.linear_model import ElasticNet, ElasticNetCV
 
 from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
-from skpd.losses import SmoothedHinge
+from skpd.losses import SmoothedHinge, Squared
+from skpd.penalties import SquaredL2OnL1Ball
+from tests.oracles.reference import conic_programme
 from tests.oracles.scikit_learn import l1_logistic
 
 # Grids of two or three alphas are fast, and their best is often an end.
@@ -49,40 +50,13 @@ def test_classifier_equals_scikit_learn(cancer):
     assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
 
 
-def constrained_optimum(X, y, weights, mu, radius, slope, value, free):
-    """By SciPy's SLSQP over the positive and negative parts of w, and b."""
-    d = X.shape[1]
-
-    def objective(v):
-        w = v[:d] - v[d : 2 * d]
-        z = X @ w + v[-1]
-        gradient = X.T @ (weights * slope(y, z)) + mu * w
-        last = np.sum(weights * slope(y, z)) if free else 0.0
-        total = weights @ value(y, z) + mu / 2 * w @ w
-        return total, np.concatenate([gradient, -gradient, [last]])
-
-    end = None if free else 0.0
-    found = minimize(
-        objective,
-        np.zeros(2 * d + 1),
-        jac=True,
-        method="SLSQP",
-        bounds=[(0, None)] * (2 * d) + [(end if end is None else 0.0, end)],
-        constraints=[
-            LinearConstraint(np.append(np.ones(2 * d), 0.0)[np.newaxis], -np.inf, radius)
-        ],
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    return found.fun
-
-
 # the steps of the theory take far longer than these tests
 LINE_SEARCH = {"auto": None, "pdbfw": {"step_size": "line-search"}, "agm": None}
 
 
 @pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
 @pytest.mark.parametrize("free", [True, False])
-def test_over_the_ball_against_scipy(solver, free, rng):
+def test_over_the_ball_against_clarabel(solver, free, rng):
     X = rng.normal(size=(50, 6))
     y = X @ np.array([1.0, -2.0, 0.0, 0.0, 0.5, 0.0]) + 1.0 + rng.normal(size=50)
     weights = rng.random(50)
@@ -92,9 +66,8 @@ def test_over_the_ball_against_scipy(solver, free, rng):
             alpha, l1_ratio=0.25, l1_radius=radius, solver=solver, fit_intercept=free, tol=1e-8,
             solver_options=LINE_SEARCH[solver],
         ).fit(X, y, sample_weight=weights)  # fmt: skip
-        optimum = constrained_optimum(
-            X, y, c, 0.75 * alpha, radius, lambda y, z: z - y, lambda y, z: (z - y) ** 2 / 2, free
-        )
+        ball = SquaredL2OnL1Ball(radius, 0.75)
+        optimum = conic_programme(X, y, c, Squared(), ball, alpha, free)
         certificate = model.certificate_
         assert certificate.relative_gap <= 1e-8
         assert certificate.dual <= optimum * (1 + 1e-9)
@@ -104,7 +77,7 @@ def test_over_the_ball_against_scipy(solver, free, rng):
 
 @pytest.mark.parametrize("solver", ["auto", "pdbfw", "agm"])
 @pytest.mark.parametrize("free", [True, False])
-def test_classes_over_the_ball_against_scipy(solver, free, cancer):
+def test_classes_over_the_ball_against_clarabel(solver, free, cancer):
     X, y = cancer[0][:, :8], 2.0 * cancer[1] - 1.0
     c = np.full(len(y), 1 / len(y))
     loss = SmoothedHinge(mu=0.5)
@@ -112,15 +85,8 @@ def test_classes_over_the_ball_against_scipy(solver, free, cancer):
         0.02, l1_ratio=0.5, l1_radius=0.8, loss=loss, solver=solver, fit_intercept=free, tol=1e-7,
         solver_options=LINE_SEARCH[solver],
     ).fit(X, y)  # fmt: skip
-
-    def value(y, z):
-        slack = np.maximum(1 - y * z, 0)
-        return np.where(slack < 0.5, slack**2, slack - 0.25)
-
-    def slope(y, z):
-        return -y * np.clip((1 - y * z) / 0.5, 0, 1)
-
-    optimum = constrained_optimum(X, y, c, 0.01, 0.8, slope, value, free)
+    ball = SquaredL2OnL1Ball(0.8, 0.5)
+    optimum = conic_programme(X, y, c, loss, ball, 0.02, free)
     assert model.certificate_.dual <= optimum + 1e-10
     assert model.certificate_.primal >= optimum - 1e-6
     assert model.certificate_.relative_gap <= 1e-7

@@ -11,7 +11,10 @@ from sklearn.model_selection import GridSearchCV
 
 from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, regularization_path
 from skpd.certificates import dual_bound
+from skpd.losses import Hinge, Pinball
+from skpd.penalties import L1
 from tests.oracles.optima import linear_optimum
+from tests.oracles.reference import linear_solution
 
 
 @pytest.fixture(scope="module")
@@ -21,32 +24,10 @@ def diabetes():
 
 
 def optimum(X, y, loss, alpha, constraint, weights, fit_intercept):
-    """The least of the mean hinge loss, or of the pinball loss of a quantile, with the l1 norm.
-
-    A linear programme in the parts of w, the intercept and the losses.
-    """
-    n, d = X.shape
-    ones = np.ones((n, int(fit_intercept)))
-    if loss == "hinge":
-        above = [np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(n)])]
-        limits = [-np.ones(n)]
-    else:
-        above = [np.hstack([-s * X, s * X, -s * ones, -np.eye(n)]) for s in (loss, loss - 1.0)]
-        limits = [loss * y, (loss - 1.0) * y]
-        limits = [-limit for limit in limits]
-    rest = np.zeros((len(constraint.lb), ones.shape[1] + n))
-    C = np.hstack([constraint.A, -constraint.A, rest])
-    for matrix, limit in ((C, constraint.ub), (-C, -constraint.lb)):
-        above.append(matrix[np.isfinite(limit)])
-        limits.append(limit[np.isfinite(limit)])
-    cost = np.concatenate([np.full(2 * d, alpha), np.zeros(ones.shape[1]), weights])
-    signs = [(0.0, None)] * (2 * d) + [(None, None)] * ones.shape[1] + [(0.0, None)] * n
-    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linear_optimum(
-        cost, np.vstack(above), np.concatenate(limits), bounds=signs, options=tight,
-    )  # fmt: skip
-    assert found.status == 0
-    return found.fun, found.x[:d] - found.x[d : 2 * d]
+    """The least of the mean hinge loss, or of the pinball loss of a quantile, by HiGHS."""
+    loss = Hinge() if loss == "hinge" else Pinball(loss)
+    given = X, y, weights, loss, L1(), alpha, fit_intercept, constraint
+    return linear_solution(*given)[:2]
 
 
 def random_problem(seed):

@@ -14,10 +14,12 @@ from sklearn.preprocessing import StandardScaler
 
 from skpd import DRSVMClassifier, PdproxSVC, certify, regularization_path, robust_grid
 from skpd.designs import Design
+from skpd.losses import Hinge
 from skpd.model_selection.robust_grid import useful_epsilon
+from skpd.penalties import L1
 from skpd.problems.robust import robust_problem
 from skpd.solvers import solve
-from tests.oracles.optima import linear_optimum
+from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
 
 CASES = [(1, 1.0, 200, 6), (2, np.inf, 200, 6), (2, 1.0, 900, 8)]
@@ -25,13 +27,7 @@ LAYOUTS = [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
 
 def mean_hinge_programme(X, y, weights, fit_intercept):
-    """The least mean hinge loss by HiGHS: variables w, b and the losses."""
-    n, d = X.shape
-    A = -np.hstack([y[:, None] * X, y[:, None], np.eye(n)])
-    free = (None, None)
-    bounds = [free] * d + [free if fit_intercept else (0, 0)] + [(0, None)] * n
-    cost = np.r_[np.zeros(d + 1), weights]
-    return linear_optimum(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds).fun
+    return linear_programme(X, y, weights, Hinge(), L1(), 0.0, fit_intercept)
 
 
 def noisy(rng, n=150, d=5):
