@@ -1,50 +1,27 @@
 """Rigorous certificates of models that scikit-learn fitted, in exact arithmetic."""
 
 import warnings
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import linear_model as lm
-from sklearn.datasets import (
-    load_wine,
-)
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from skpd import (
-    DRSVMClassifier,
-    PdproxRegressor,
-    RigorousCertificate,
-    certify,
-)
+from skpd import DRSVMClassifier, PdproxRegressor, RigorousCertificate, certify
 from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Absolute
 from skpd.penalties import L1, TotalVariation
 from skpd.problems import linear_problem
+from tests.oracles.exact_objectives import MARGIN, mean, scores, total
+from tests.oracles.exact_objectives import exact as of_mp
+from tests.oracles.exact_sums import exact, solved
 from tests.oracles.scikit_learn import l1_logistic
-
-
-def exact_solution(A, b):
-    """Gaussian elimination in rational numbers."""
-    n = len(b)
-    rows = [[*A[i], b[i]] for i in range(n)]
-    for i in range(n):
-        pivot = next(k for k in range(i, n) if rows[k][i] != 0)
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [v / rows[i][i] for v in rows[i]]
-        for k in range(n):
-            if k != i:
-                rows[k] = [u - rows[k][i] * v for u, v in zip(rows[k], rows[i], strict=True)]
-    return [row[-1] for row in rows]
-
-
-def exact(values):
-    return [Fraction(float(v)) for v in values]
 
 
 def exact_ridge(X, y, s, alpha, w, b):
@@ -80,7 +57,7 @@ def test_rigorous_ridge_against_the_exact_optimum(column, offset, free, rng):
             sum(c * r[j] * t for c, r, t in zip(weights, rows, targets, strict=True))
             for j in range(m)
         ]
-        best = exact_solution(A, g)
+        best = solved(A, g)
         b = best[d] if free else Fraction(0)
         optimum = exact_ridge(X, y, s, Fraction(alpha), best[:d], b)
         model = exact_ridge(
@@ -159,21 +136,6 @@ def test_rigorous_bounds_where_digits_cancel(rng):
             assert Fraction(upper) >= at_zero
 
 
-def decimal_logistic(X, y, c, strength, w, b):
-    """(sum_i c_i log(1 + exp(-y z)) + strength ||w||^2 / 2) / sum(c) to 60 digits."""
-    with localcontext() as context:
-        context.prec = 80
-
-        def number(v):
-            return Decimal(float(v))  # exact
-
-        value = number(strength) * sum(number(v) ** 2 for v in w) / 2
-        for row, target, weight in zip(X, y, c, strict=True):
-            z = sum(number(x) * number(v) for x, v in zip(row, w, strict=True)) + number(b)
-            value += number(weight) * (1 + (-int(target) * z).exp()).ln()
-        return Fraction(value / sum(number(v) for v in c))
-
-
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 30.0])
 def test_rigorous_logistic_in_long_decimals(scale, rng):
     for _ in range(4):
@@ -184,8 +146,11 @@ def test_rigorous_logistic_in_long_decimals(scale, rng):
         s = rng.random(n) + 0.01
         clf = lm.LogisticRegression(C=1.0, tol=1e-14, solver="newton-cholesky").fit(X, y, s)
         certificate = certify(clf, X, y, s, rigorous=True, tol=1e-11)
-        model = decimal_logistic(X, y, s, 1.0, clf.coef_[0], clf.intercept_[0])
-        assert Fraction(certificate.dual) <= model <= Fraction(certificate.primal)
+        z = scores(X, clf.coef_[0], clf.intercept_)[:, 0]
+        losses = [MARGIN["logistic"](int(t) * p) for t, p in zip(y, z, strict=True)]
+        square = total([v**2 for v in of_mp(clf.coef_[0])])
+        model = mean(losses, s) + square / 2 / total(of_mp(s))
+        assert certificate.dual <= model <= certificate.primal
         assert certificate.relative_gap <= 1e-10
         assert 0 < certificate.rounding <= 1e-12 * certificate.primal
 
