@@ -15,12 +15,7 @@ from benchmarks import certificates as random
 from skpd import Certificate, RigorousCertificate
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
-from skpd.losses import (
-    Absolute,
-    Hinge,
-    Pinball,
-    Squared,
-)
+from skpd.losses import Absolute, Hinge, Pinball, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve

@@ -8,11 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from skpd import (
-    LassoPDCertified,
-    PdproxSVC,
-    RowBlocks,
-)
+from skpd import LassoPDCertified, PdproxSVC, RowBlocks
 from skpd.designs import block_sources, row_blocks
 from skpd.problems.shards import data_summary
 from tests.designs.test_row_blocks import KINDS, D, N, blocks_of, in_blocks, in_files

@@ -10,11 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from skpd import (
-    GroupLassoSVC,
-    PdproxRegressor,
-    PdproxSVC,
-)
+from skpd import GroupLassoSVC, PdproxRegressor, PdproxSVC
 from tests.estimators.test_estimators import ESTIMATORS
 
 # A constant model is as good as another for what is tested here; groups=None makes a lasso of the
@@ -214,3 +210,11 @@ def test_verbose_lines_thin_out(n_classes, capsys):
     for certificate in certificates:
         shown = ["solver 'pdprox-dual'", *str(certificate).splitlines()]
         assert all(any(line.endswith(text) for line in printed[1]) for text in shown)
+
+
+def test_a_gap_that_is_large_beside_the_objective_is_named():
+    """Where a feature is the target, and the relative gap says little of an objective near 0."""
+    X = np.random.RandomState(0).normal(size=(10, 4))
+    model = PdproxRegressor(max_iter=300, solver="pdprox-primal")
+    with pytest.warns(ConvergenceWarning, match="gap is a share of .* of its objective, above"):
+        model.fit(X, X[:, 0])

@@ -1,5 +1,7 @@
 """Matrix completion with chosen thresholds: a closed form, optima of Clarabel, and refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -90,3 +92,30 @@ def test_what_is_wrong_is_named(parameters, message):
         MatrixCompletionPD(**{"loss": "hinge", "thresholds": STARS, **parameters}).fit(
             pairs, np.arange(1.0, 6.0)
         )
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_like_other_models(biases):
+    pairs, y, weights = ratings(seed=7, n=300)
+    stars = np.array([-3.0, 0.5, 2.0, 10.0])[y.astype(int) - 1]
+    model = MatrixCompletionPD(
+        3e-3, loss="hinge", thresholds=np.array(THRESHOLDS), biases=biases, warm_start=True
+    ).fit(pairs, stars, weights)
+    predicted = model.predict(pairs)
+    assert np.mean((predicted == stars)[weights > 0.0]) > 0.6
+    assert model.dual_coef_.shape == (300, 3)
+    assert model.row_biases_.any() == model.column_biases_.any() == biases
+    z = (model.row_factors_ @ model.column_factors_.T)[pairs[:, 0], pairs[:, 1]]
+    z += model.row_biases_[pairs[:, 0]] + model.column_biases_[pairs[:, 1]] + model.intercept_
+    levels = np.searchsorted(THRESHOLDS, z)  # one more for each threshold below z
+    np.testing.assert_array_equal(predicted, model.levels_[levels])
+    before = model.n_iter_
+    assert model.fit(pairs, stars, weights).n_iter_ < before
+    same = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(same.predict(pairs), predicted)
+    narrow = clone(model).fit(pairs, stars.astype(np.float32), weights)
+    assert narrow.certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-3)
+    with pytest.warns(UserWarning, match="unknown label of a row"):
+        (unknown,) = model.predict([[100, 0]])
+    bias = model.column_biases_[0] + model.intercept_
+    assert unknown == model.levels_[np.searchsorted(THRESHOLDS, bias)]

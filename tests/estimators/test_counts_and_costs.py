@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -233,22 +232,6 @@ def test_paths_and_cross_validation_with_offsets(data):
     one = LogisticPD(0.01, penalty="l1").fit(X[train], label[train], offset=offset[train])
     auc = roc_auc_score(label[test], one.decision_function(X[test], offset=offset[test]))
     assert_allclose(by_auc.cv_results_["split0_test_score"], auc)
-
-
-def test_grid_search_routes_offsets(data):
-    X, y, offset, _ = data
-    y = y["poisson"]
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = (
-            PoissonPD(1e-3, penalty="l1")
-            .set_fit_request(offset=True)
-            .set_score_request(offset=True)
-        )
-        search = GridSearchCV(model, {"alpha": [0.1, 0.01]}, cv=KFold(3)).fit(X, y, offset=offset)
-    train, test = next(KFold(3).split(X))
-    one = PoissonPD(0.01, penalty="l1").fit(X[train], y[train], offset=offset[train])
-    score = one.score(X[test], y[test], offset=offset[test])
-    assert_allclose(search.cv_results_["split0_test_score"][1], score)
 
 
 @pytest.mark.parametrize("loss", [Poisson(), PdproxSVC(loss="hinge")._get_loss()], ids=str)

@@ -41,20 +41,6 @@ def regression():
     return X, X @ np.array([1.0, -2.0, 0.0, 0.0, 0.5, 0.0]) + 3 + 0.3 * rng.normal(size=80)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_layouts_agree(estimator, dtype, cancer, regression):
-    X, y = regression if estimator is PdproxRegressor else cancer
-    X = np.where(np.abs(X) > 0.5, X, 0.0).astype(dtype)
-    layouts = [X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X)]
-    fits = [estimator(alpha=0.02, tol=1e-6).fit(layout, y) for layout in layouts]
-    for layout, fit in zip(layouts, fits, strict=True):
-        assert fit.converged_ and fit.coef_.dtype == dtype
-        assert_allclose(fit.certificate_.primal, fits[0].certificate_.primal, rtol=2e-6)
-        assert_allclose(fit.coef_, fits[0].coef_, atol=1e-3)
-        assert_allclose(fit.predict(layout), fit.predict(X.astype(np.float64)), rtol=1e-6)
-
-
 def test_class_weight_multiplies_sample_weight(cancer):
     X, y = cancer
     by_class = PdproxSVC(alpha=0.02, tol=1e-6, class_weight={0: 3.0, 1: 0.5}).fit(X, y)

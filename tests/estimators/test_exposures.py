@@ -10,8 +10,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import d2_tweedie_score, mean_tweedie_deviance
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skpd import (
     GammaPD,
@@ -187,38 +185,6 @@ def test_residuals_that_are_refused(data):
     squares = np.sum(selected.residuals(X, y["gamma"]) ** 2)
     scale = selected.estimate_scale(X, y["gamma"], kind="deviance")
     assert_allclose(scale, squares / (N - n_numbers))
-
-
-@pytest.mark.filterwarnings("ignore:.*end of the grid")
-@pytest.mark.parametrize("certified", [None, 3e-4])
-def test_paths_and_cross_validation(certified, data):
-    X, y, exposure, offset = data
-    y, more = y["poisson"], {"exposure": exposure, "offset": offset}
-    total, folds = np.log(exposure) + offset, list(KFold(3).split(X))
-    model = make_pipeline(StandardScaler(), PoissonPD(alpha=1e-3, penalty="l2"))
-    search = PathCV(model, alphas=[10.0, 0.1], cv=folds, certified=certified)
-    expected = PathCV(model, alphas=[10.0, 0.1], cv=folds, certified=certified)
-    search.fit(X, y, **more)
-    expected.fit(X, y, offset=total)
-    assert_allclose(
-        search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], rtol=1e-9
-    )
-    if certified:
-        assert_allclose(search.may_be_best_, expected.may_be_best_)
-        assert 0 < np.sum(search.may_be_best_) < len(search.may_be_best_)
-    assert_allclose(search.predict(X, **more), expected.predict(X, total), rtol=1e-9)
-    assert_allclose(search.score(X, y, **more), expected.score(X, y, offset=total), rtol=1e-9)
-    train, test = folds[0]
-    fitted = model.fit(X[train], y[train])
-    fitted[-1].set_params(alpha=search.alphas_[-1])
-    Z, Z_test = fitted[0].transform(X[train]), fitted[0].transform(X[test])
-    one = fitted[-1].fit(Z, y[train], exposure=exposure[train], offset=offset[train])
-    score = one.score(Z_test, y[test], exposure=exposure[test], offset=offset[test])
-    assert_allclose(search.cv_results_["split0_test_score"][-1], score, atol=1e-2)
-    path = regularization_path(PoissonPD(), X, y, alphas=[0.1], **more)
-    other = regularization_path(PoissonPD(), X, y, alphas=[0.1], offset=total)
-    assert_allclose(path.coefs, other.coefs, rtol=1e-9)
-    assert_allclose(path.predict(X, **more), other.predict(X, total), rtol=1e-9)
 
 
 def test_searches_route_exposures(data):

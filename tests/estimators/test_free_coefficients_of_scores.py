@@ -55,22 +55,6 @@ def test_cox_is_that_of_statsmodels(ties, stratified, rossi):
     assert_allclose(ours.coef_, theirs.params, atol=1e-6)
 
 
-def test_free_features_of_a_penalised_cox_model_are_those_of_coxnet(rossi):
-    linear_model = pytest.importorskip("sksurv.linear_model")
-    X, week, arrest = rossi
-    X = X / X.std()
-    factors = np.array([0.0, 0.0, 1.0, 1.0, 2.0, 1.0, 1.0])
-    theirs = linear_model.CoxnetSurvivalAnalysis(
-        alphas=[0.04], l1_ratio=1.0, penalty_factor=factors, tol=1e-14, max_iter=1_000_000
-    ).fit(X, np.rec.fromarrays([arrest > 0, week], names="event, time"))
-    # its factors are rescaled to a mean of 1
-    alpha = 0.04 / factors.mean()
-    ours = CoxPD(alpha, ties="breslow", penalty_weights=factors, tol=TOL)
-    ours.fit(X, np.column_stack([week, arrest]))
-    assert 0 < np.count_nonzero(ours.coef_) < 7
-    assert_allclose(ours.coef_, theirs.coef_[:, 0], atol=1e-6)
-
-
 def test_several_outputs_are_least_squares(rng):
     X, W = rng.normal(size=(200, 4)), rng.normal(size=(4, 3))
     Y = X @ W + rng.normal(size=(200, 3))

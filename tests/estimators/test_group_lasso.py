@@ -5,12 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from skpd import (
-    GroupLassoPD,
-    RowBlocks,
-    certify,
-    regularization_path,
-)
+from skpd import GroupLassoPD, RowBlocks, certify, regularization_path
 from tests.oracles.reference import conic_programme
 
 GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}

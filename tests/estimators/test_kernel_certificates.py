@@ -11,10 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks import small_problems as random
-from skpd import (
-    KernelPdproxRegressor,
-    KernelPdproxSVC,
-)
+from skpd import KernelPdproxRegressor, KernelPdproxSVC
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge

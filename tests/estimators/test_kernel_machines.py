@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
 
 from skpd import (
@@ -264,16 +263,6 @@ def test_linear_coefficients_and_support_are_those_of_svc_and_svr(container, moo
         coef_table(ours)
     assert not hasattr(KernelPdproxRegressor().fit(X, y), "coef_")
     assert not hasattr(KernelPdproxSVC(kernel="linear"), "coef_")  # as it is not fitted
-
-
-def test_cross_validation_of_precomputed_kernels(moons):
-    X, y = moons
-    matrix = rbf_kernel(X, gamma=1.0)
-    scores = cross_val_score(KernelPdproxSVC(0.01, kernel="precomputed"), matrix, y, cv=3)
-    named = cross_val_score(KernelPdproxSVC(0.01, gamma=1.0), X, y, cv=3)
-    assert_allclose(scores, named, atol=0.03)
-    search = GridSearchCV(KernelPdproxSVC(), {"alpha": [1e-1, 1e-3], "gamma": [0.1, 1.0]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.8
 
 
 @pytest.mark.parametrize("mean", [1e5, 1e8])

@@ -7,11 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso
 
-from skpd import (
-    LassoPDCertified,
-    LassoPDCertifiedCV,
-    PdproxRegressor,
-)
+from skpd import LassoPDCertified, LassoPDCertifiedCV, PdproxRegressor
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
@@ -117,30 +113,6 @@ def test_algorithm_1_as_printed(fit_intercept, rng):
         expected = np.mean(kept[first:], axis=0)
         assert_allclose(mean.coef, expected, atol=1e-12)
         assert_allclose(mean.dual_coef, centred @ expected - targets, atol=1e-12)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_approx_is_algorithm_1_of_fercoq_and_richtarik(fit_intercept, rng):
-    """The form with full vectors x, y, z, of which Algorithm 2 is a change of variables."""
-    X, y = data(rng, n=12, d=4)
-    n, alpha, epochs = 12, 0.1, 6
-    problem = problem_of(X, y, Squared(), L1(), alpha, fit_intercept)
-    if fit_intercept:
-        X, y = X - X.mean(axis=0), y - y.mean()
-    L = (X**2).sum(axis=0) / n
-    draw, x, theta = Draws(5, 4), np.zeros(4), 1 / 4
-    z = x.copy()
-    for _ in range(epochs * 4):
-        between = (1 - theta) * x + theta * z
-        j = draw()
-        step = 1 / (4 * theta * L[j])
-        v = z[j] - step * (X[:, j] @ (X @ between - y) / n)
-        after = z.copy()
-        after[j] = np.sign(v) * max(abs(v) - step * alpha, 0.0)
-        x, z = between + 4 * theta * (after - z), after
-        theta = (np.sqrt(theta**4 + 4 * theta**2) - theta**2) / 2
-    found = iterates(problem, "approx", epochs, seed=5)[epochs]
-    assert_allclose(found.coef, x, atol=1e-12)
 
 
 @pytest.fixture(scope="module")

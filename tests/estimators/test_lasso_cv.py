@@ -12,12 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import GroupKFold
 
-from skpd import (
-    ElasticNetPDCV,
-    LassoPDCertified,
-    LassoPDCertifiedCV,
-)
-from skpd.solvers import Monitor
+from skpd import ElasticNetPDCV, LassoPDCertified, LassoPDCertifiedCV
 from tests.estimators.test_lasso import data
 
 # Grids of two or three alphas are fast, and their best is often an end.
@@ -126,22 +121,6 @@ def test_cross_validation_calls_back(n_jobs, rng, callbacks):
     model.fit(X, y)
     assert sorted(tasks.names[:3]) == ["fold 0", "fold 1", "fold 2"]
     assert tasks.names[3:] == ["fit on all data", "fit"]
-
-
-def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
-    X, y = data(rng, n=60, d=8)
-    check, calls = Monitor.check, []
-
-    def interrupt(self, *arguments):
-        calls.append(self)
-        if len(calls) == 8:
-            raise KeyboardInterrupt
-        return check(self, *arguments)
-
-    monkeypatch.setattr(Monitor, "check", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        LassoPDCertifiedCV(alphas=10, solver="cd", random_state=0).fit(X, y)
-    assert len(calls) <= 8 + 4  # each of the other four folds looks at most once
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

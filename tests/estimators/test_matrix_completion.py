@@ -181,22 +181,6 @@ def test_certify_of_anybodys_factors(loss, biases, rng):
         assert optimum - 1e-3 <= found.dual <= optimum + 1e-10
 
 
-def test_certify_of_another_objective():
-    pairs, y, weights = ratings()
-    model = MatrixCompletionPD(0.5).fit(pairs, y, weights)
-    found = certify(
-        model, pairs, y, weights, loss="absolute", penalty="trace", alpha=0.02, tol=1e-4
-    )
-    assert found.dual == pytest.approx(OPTIMA["absolute", True], rel=1e-3)
-    assert model.loss == "squared" and model.alpha == 0.5
-    other = model.set_params(loss="absolute", alpha=0.02)
-    assert found.primal == pytest.approx(objective(other, pairs, y, weights), rel=1e-12)
-    with pytest.raises(ValueError, match="penalty must be 'trace'"):
-        certify(model, pairs, y, loss="absolute", penalty="l1", alpha=0.02)
-    with pytest.raises(ValueError, match="loss must be 'hinge' for a model with thresholds"):
-        certify(model, pairs, y, loss="hinge", penalty="trace", alpha=0.02)
-
-
 def test_certify_on_other_pairs():
     """Labels that the model has not seen have no factors; a sparse matrix holds its ratings."""
     pairs, y, _ = ratings()
@@ -281,21 +265,6 @@ def test_the_published_method():
         assert model.certificate_.dual <= best <= model.certificate_.primal * (1 + 1e-9)
 
 
-def test_words_for_ratings():
-    pairs = [["u1", "a"], ["u1", "b"], ["u2", "a"], ["u3", "b"]]
-    with pytest.warns(ConvergenceWarning) as caught:
-        MatrixCompletionPD(1e-3, tol=1e-12, max_iter=2).fit(*ratings(seed=9)[:2])
-    assert "features" not in str(caught[0].message)
-    model = MatrixCompletionPD(1e-3).fit(pairs, [5.0, 3.0, 4.0, 2.0])
-    with pytest.warns(UserWarning, match=r"1 pair\(s\) .* of a row, first 'nobody'"):
-        found = model.predict([["nobody", "a"], ["u1", "a"]])
-    assert found[0] == pytest.approx(model.intercept_ + model.column_biases_[0])
-    with pytest.warns(UserWarning, match=r"2 pair\(s\) .* of a column, first 'z'"):
-        model.predict([["u1", "z"], ["u2", "y"]])
-    with pytest.raises(ValueError, match="must be real numbers, got complex"):
-        model.fit(pairs, [1j, 2.0, 3.0, 4.0])
-
-
 def test_large_alpha_leaves_the_biases():
     pairs, y, _ = ratings(seed=10)
     model = MatrixCompletionPD(10.0, tol=1e-10).fit(pairs, y)
@@ -357,3 +326,34 @@ def test_labels_may_be_whole_numbers_of_any_type_and_dates():
 def test_weights_that_are_all_zero():
     with pytest.raises(ValueError, match="at least one non-zero"):
         MatrixCompletionPD().fit([[1, 2]], [1.0], sample_weight=[0.0])
+
+
+def test_words_for_ratings():
+    pairs = [["u1", "a"], ["u1", "b"], ["u2", "a"], ["u3", "b"]]
+    with pytest.warns(ConvergenceWarning) as caught:
+        MatrixCompletionPD(1e-3, tol=1e-12, max_iter=2).fit(*ratings(seed=9)[:2])
+    assert "features" not in str(caught[0].message)
+    model = MatrixCompletionPD(1e-3).fit(pairs, [5.0, 3.0, 4.0, 2.0])
+    with pytest.warns(UserWarning, match=r"1 pair\(s\) .* of a row, first 'nobody'"):
+        found = model.predict([["nobody", "a"], ["u1", "a"]])
+    assert found[0] == pytest.approx(model.intercept_ + model.column_biases_[0])
+    with pytest.warns(UserWarning, match=r"2 pair\(s\) .* of a column, first 'z'"):
+        model.predict([["u1", "z"], ["u2", "y"]])
+    with pytest.raises(ValueError, match="must be real numbers, got complex"):
+        model.fit(pairs, [1j, 2.0, 3.0, 4.0])
+
+
+def test_certify_of_another_objective():
+    pairs, y, weights = ratings()
+    model = MatrixCompletionPD(0.5).fit(pairs, y, weights)
+    found = certify(
+        model, pairs, y, weights, loss="absolute", penalty="trace", alpha=0.02, tol=1e-4
+    )
+    assert found.dual == pytest.approx(OPTIMA["absolute", True], rel=1e-3)
+    assert model.loss == "squared" and model.alpha == 0.5
+    other = model.set_params(loss="absolute", alpha=0.02)
+    assert found.primal == pytest.approx(objective(other, pairs, y, weights), rel=1e-12)
+    with pytest.raises(ValueError, match="penalty must be 'trace'"):
+        certify(model, pairs, y, loss="absolute", penalty="l1", alpha=0.02)
+    with pytest.raises(ValueError, match="loss must be 'hinge' for a model with thresholds"):
+        certify(model, pairs, y, loss="hinge", penalty="trace", alpha=0.02)

@@ -7,12 +7,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, certify
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
-from tests.solvers.test_outputs import regression, tasks
+from tests.solvers.test_outputs import classes, regression, tasks
 
 # Grids of two or three alphas are fast, and their best is often an end.
 pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
@@ -256,27 +257,6 @@ def test_cross_validation_without_a_task(rng):
         MultiTaskPDCV(tasks=4, cv=2).fit(X, y, sample_weight=weights)
 
 
-def test_ctrl_c_keeps_what_was_cross_validated(rng, monkeypatch):
-    X, y = tasks(rng)
-    model = MultiTaskPDCV(loss="huber", tasks=4, alphas=3, cv=2).fit(X, y)
-    whole, solve_one, calls = model.loss_path_, MultiTaskPDCV._solve, []
-
-    def interrupt(self, *arguments, **options):
-        calls.append(self)
-        if len(calls) > 4:
-            raise KeyboardInterrupt
-        return solve_one(self, *arguments, **options)
-
-    monkeypatch.setattr(MultiTaskPDCV, "_solve", interrupt)
-    with pytest.raises(KeyboardInterrupt, match=r"4 of 6 fits.*see loss_path_ and"):
-        model.fit(X, y)
-    tried = ~np.isnan(model.loss_path_)
-    assert_array_equal(tried, [[True, True], [True, False], [True, False]])
-    assert_array_equal(model.loss_path_[tried], whole[tried])
-    assert model.alpha_ == model.alphas_[0] and len(model.tasks_) == 3
-    assert not hasattr(model, "coef_")
-
-
 def test_cross_validation_routes_metadata_and_certifies(rng):
     X, Y = regression(rng)
     groups = np.arange(len(X)) % 5
@@ -309,3 +289,30 @@ def test_errors_of_cross_validation(parameters, message, rng):
     X, Y = regression(rng)
     with pytest.raises(ValueError, match=message):
         MultiTaskPDCV(**parameters).fit(X, Y)
+
+
+def test_warm_start(rng):
+    X, Y = regression(rng)
+    Xc, y = classes(rng)
+    Xt, yt = tasks(rng)
+    for model, features, target in [
+        (MultiTaskPD(0.1, loss="absolute", penalty="l1inf"), X, Y),
+        (MultinomialPD(0.02, loss="crammer_singer", penalty="trace"), Xc, y),
+        (MultiTaskPD(0.1, tasks=4, penalty="trace", loss="huber"), Xt, yt),
+    ]:
+        model.set_params(tol=1e-5, warm_start=True).fit(features, target)
+        cold, first = model.n_iter_, model.certificate_.primal
+        model.fit(features, target)
+        assert model.n_iter_ < cold / 2
+        assert_allclose(model.certificate_.primal, first, rtol=1e-4)
+        model.fit(features[:30], target[:30])  # other data starts anew
+        assert model.converged_
+
+
+def test_classes_whose_weights_differ_by_far():
+    X, y = make_blobs(centers=3, cluster_std=20, random_state=0)
+    weights = {0: 1000.0, 1: 1e-4, 2: 1e-4}
+    model = MultinomialPD(loss="crammer_singer", class_weight=weights)
+    with pytest.warns(UserWarning, match="all coefficients are 0"):
+        model.fit(X[:50], y[:50])
+    assert model.converged_ and np.mean(model.predict(X[50:]) == 0) > 0.87

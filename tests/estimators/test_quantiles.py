@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV
 
-from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, regularization_path
+from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify
 from skpd.designs import Design
 from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
@@ -277,17 +277,6 @@ def test_the_score_is_the_mean_of_d2(rng):
     assert_allclose(model.score(X, y, sample_weight=weights), np.mean(expected))
     search = GridSearchCV(QuantilePD(THREE), {"alpha": [1e-3, 0.1]}, cv=3).fit(X, y)
     assert search.best_params_["alpha"] == 0.1
-
-
-def test_warm_starts_and_paths(rng):
-    X, y = heteroscedastic(rng)
-    model = QuantilePD(THREE, warm_start=True, tol=1e-6).fit(X, y)
-    again = model.fit(X, y)
-    assert again.n_iter_ == 0
-    found = regularization_path(QuantilePD(THREE, tol=1e-8), X, y, alphas=[0.1, 1e-2])
-    assert found.coefs.shape == (2, 3, 8) and found.converged.all()
-    for alpha, certificate in zip(found.alphas, found.certificates, strict=True):
-        assert_allclose(certificate.primal, optimum(X, y, THREE, alpha), rtol=1e-7)
 
 
 def test_what_rounding_forbids_ends_soon():

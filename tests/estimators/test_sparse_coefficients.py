@@ -66,25 +66,6 @@ def test_decision_values_of_scikit_learn(data):
     )
 
 
-@pytest.mark.parametrize("model", [
-    PdproxRegressor(alpha=0.05), PdproxSVC(alpha=0.05), skpd.MultinomialPD(alpha=0.05),
-    MultiTaskPD(alpha=0.1), skpd.TraceNormPD(alpha=0.1),
-], ids=lambda m: type(m).__name__)  # fmt: skip
-def test_warm_starts_and_certificates(model, data):
-    """Both are as those of the dense coefficients."""
-    X, Y = data
-    y = Y if model.__class__ in (MultiTaskPD, skpd.TraceNormPD) else Y[:, 0]
-    y = np.digitize(y, [0.0]) if is_classifier(model) else y
-    model = clone(model).set_params(warm_start=True, tol=1e-6).fit(X, y)
-    sparse = pickle.loads(pickle.dumps(model)).sparsify()
-    assert certify(sparse, X, y) == certify(model, X, y)
-    for warm in (model, sparse):
-        warm.set_params(tol=1e-8).fit(X, y)
-    assert sparse.n_iter_ == model.n_iter_ and sparse.converged_
-    assert isinstance(sparse.coef_, np.ndarray)
-    assert_allclose(sparse.coef_, model.coef_, rtol=1e-9, atol=1e-12)
-
-
 def test_tasks_with_rows_of_their_own(data):
     X, Y = data
     X = np.column_stack([np.arange(60) % 3, X])

@@ -6,12 +6,7 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from statsmodels.genmod import families
 
-from skpd import (
-    GammaPD,
-    LogisticPD,
-    PoissonPD,
-    TweediePD,
-)
+from skpd import GammaPD, LogisticPD, PoissonPD, TweediePD
 
 TOL = 1e-12
 FAMILIES = {

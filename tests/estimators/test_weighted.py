@@ -18,16 +18,10 @@ from skpd import (
     PdproxSVC,
     RowBlocks,
     certify,
-    regularization_path,
 )
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
-from skpd.penalties import (
-    L2Norm,
-    Separable,
-    WeightedL1,
-    for_features,
-)
+from skpd.penalties import L2Norm, Separable, WeightedL1, for_features
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
@@ -105,24 +99,6 @@ def test_features_of_infinite_weight_are_left_out(penalty, loss, layout, rng):
         bounds, best = found.certificate_, alone.certificate_
         assert bounds.dual <= best.primal * (1 + 1e-12)
         assert best.dual <= bounds.primal * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_features_of_infinite_weight_are_left_out_of_paths_and_least_squares(layout, rng):
-    X, y = regression(rng)
-    weights = np.ones(8)
-    weights[LEFT_OUT] = np.inf
-    path = regularization_path(LassoPDCertified(penalty_weights=weights), layout(X), y, alphas=5)
-    alone = regularization_path(LassoPDCertified(), layout(X[:, OTHERS]), y, alphas=5)
-    assert_allclose(path.alphas, alone.alphas)
-    assert not path.coefs[:, LEFT_OUT].any()
-    assert_allclose(path.coefs[:, OTHERS], alone.coefs, atol=1e-3)
-    least = LassoPDCertified(0.0, penalty_weights=weights, tol=1e-12).fit(layout(X), y)
-    assert not least.coef_[LEFT_OUT].any()
-    expected = LinearRegression().fit(X[:, OTHERS], y).coef_
-    assert_allclose(least.coef_[OTHERS], expected, atol=1e-6)
-    with pytest.raises(ValueError, match=r"penalty_weights must be numbers from 0\.0 to inf"):
-        LassoPDCertified(0.0, penalty_weights=-weights).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal", "cd", "approx"])

@@ -1,6 +1,5 @@
 """Weights, bounds and groups of features by the names of the features."""
 
-import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,6 @@ from skpd import (
     ElasticNetPD,
     GroupLassoPD,
     LassoPDCertified,
-    LogisticPD,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
@@ -210,16 +208,6 @@ def test_blocks_with_names(tmp_path, frame):
     model = PdproxSVC(0.01, penalty_weights={"age*": 0.0}, tol=1e-9)
     blocks = model.fit(skpd.RowBlocks([tmp_path / "rows.parquet"]), y).coef_
     assert_allclose(blocks, clone(model).fit(frame, y).coef_, atol=1e-6)
-
-
-def test_clones_pickles_and_representations(frame):
-    y = targets(frame)["LogisticPD"]
-    model = LogisticPD(0.01, penalty_weights=Weights(by_name=True), bounds={"age": (0, 1)})
-    copied = pickle.loads(pickle.dumps(clone(model).fit(frame, y)))
-    assert copied.get_params()["penalty_weights"] == Weights(by_name=True)
-    assert copied.get_params()["bounds"] == {"age": (0, 1)}
-    assert_allclose(copied.fit(frame, y).coef_, model.fit(frame, y).coef_, rtol=1e-9)
-    assert "Weights(by_name=True)" in repr(model) and "Weights" in model._repr_html_()
 
 
 @pytest.mark.parametrize(

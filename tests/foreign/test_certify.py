@@ -6,20 +6,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn import linear_model as lm
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_iris,
-    make_classification,
-)
+from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks import certify as random
-from skpd import (
-    MultinomialPD,
-    MultiTaskPD,
-    certify,
-)
+from skpd import MultinomialPD, MultiTaskPD, certify
 from skpd.certificates import dual_bound
 from skpd.certificates.rigorous import rigorous_dual
 from skpd.designs import Design

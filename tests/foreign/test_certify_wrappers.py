@@ -7,10 +7,7 @@ from sklearn import linear_model as lm
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_wine,
-)
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import BaggingRegressor, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV

@@ -214,23 +214,6 @@ def test_rows_that_say_nothing_new(diabetes):
     assert models[1].constraint_multipliers_.shape == (23,)
 
 
-def test_more_features_than_rows():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 1100))
-    y = X[:, :5].sum(axis=1) + rng.standard_normal(40)
-    A = np.zeros((2, 1100))
-    A[0, :5], A[1, :2] = 1.0, [1.0, -1.0]
-    constraint = LinearConstraint(sparse.csr_array(A), [2.0, 0.1], [2.0, np.inf])
-    wide = PdproxRegressor(0.05, constraints=constraint, tol=1e-7)
-    dense, csr = (clone(wide).fit(layout(X), y) for layout in (np.asarray, sparse.csr_array))
-    assert dense.converged_ and csr.converged_
-    assert dense.certificate_.primal == pytest.approx(csr.certificate_.primal, rel=1e-7)
-    assert np.count_nonzero(dense.coef_) < 100
-    assert dense.coef_[:5].sum() == pytest.approx(2.0, rel=1e-13)
-    alone = PdproxRegressor(0.05, tol=1e-7).fit(X, y)
-    assert alone.certificate_.primal < dense.certificate_.dual
-
-
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_searches(diabetes):
     X, y = diabetes

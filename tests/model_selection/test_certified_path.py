@@ -30,7 +30,6 @@ from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
     GammaPD,
-    GroupLassoSVC,
     LassoPDCertified,
     LogisticPD,
     MultinomialPD,
@@ -68,7 +67,6 @@ METRICS = {
     "neg_mean_absolute_error": lambda *given, **more: -mean_absolute_error(*given, **more),
     "r2": r2_score,
 }
-OVERLAPPING = [[0, 1, 2], [2, 3, 4], list(range(4, 30))]
 MODELS = [
     (LassoPDCertified(), X_D, Y_D, 0.03),
     (ElasticNetPD(), X_D, Y_D, 0.03),
@@ -120,15 +118,6 @@ def test_a_model_is_good_for_every_alpha(model, X, y, eps):
         units = [problem.objective_unit for problem in problems]
         excess = np.subtract(own, best) / units
         assert np.all(excess <= eps) and np.all(excess >= -1e-7)
-
-
-def test_groups_that_overlap():
-    found = regularization_path(
-        GroupLassoSVC(groups=OVERLAPPING), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1
-    )
-    assert found.covered[-1, 0] <= 0.1
-    for coef, model in zip(found.coefs, found.models, strict=True):
-        assert_allclose(coef, model.coef_[0], atol=1e-15)
 
 
 def test_excess_of_the_lasso_against_scikit_learn():

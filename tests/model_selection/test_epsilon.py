@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -65,20 +65,6 @@ def test_epsilon_0_of_separable_classes(cancer):
     model = DRSVMClassifier(epsilon=0.0).fit(*cancer)
     assert model.converged_ and model.certificate_.dual == 0.0
     assert model.certificate_.primal <= 1e-9 and model.score(*cancer) == 1.0
-
-
-def test_epsilon_0_one_vs_rest_and_ridge(rng):
-    X, y = load_iris(return_X_y=True)
-    X = np.round(X + rng.normal(size=X.shape), 2)
-    model = DRSVMClassifier(epsilon=0.0, tol=1e-9).fit(X, y)
-    assert model.dual_coef_.shape == (3, 2, 150)
-    for k, certificate in enumerate(model.certificate_):
-        best = mean_hinge_programme(X, np.where(y == k, 1.0, -1.0), np.full(150, 1 / 150), True)
-        assert_allclose([certificate.primal, certificate.dual], best, rtol=0, atol=1e-8)
-    ridge = DRSVMClassifier(epsilon=0.0, alpha=0.1, tol=1e-9).fit(X, y == 2)
-    svm = PdproxSVC(alpha=0.1, penalty="l2", tol=1e-9).fit(X, y == 2)
-    assert_allclose(ridge.certificate_.primal, svm.certificate_.primal, rtol=1e-8)
-    assert_allclose(ridge.coef_, svm.coef_, atol=1e-4)
 
 
 def test_epsilon_0_resumes_and_is_the_limit(rng):
@@ -151,20 +137,6 @@ def test_a_model_that_ignores_all_features_warns(norm, kappa, rng):
         for Z in (0 * X, X)
     )
     assert without - best <= 1e-9
-
-
-def test_many_sparse_features_are_not_useless(rng):
-    """A bound far above epsilon is no word of smaller ones, and a grid lies below it."""
-    n, d = 20_000, 600
-    X = sp.random_array((n, d), density=0.01, format="csr", rng=rng)
-    y = np.where(X @ np.r_[np.full(30, 3.0), np.zeros(d - 30)] > 0.1, 1, -1)
-    with pytest.warns(UserWarning, match="0 is optimal from about epsilon") as caught:
-        DRSVMClassifier(epsilon=0.5, norm=1).fit(X, y)
-    assert len(caught) == 1
-    (values,) = robust_grid(DRSVMClassifier(norm=1), X, y, n_epsilons=1, n_kappas=0)
-    assert (
-        DRSVMClassifier(values["epsilon"][0], norm=1, kappa=np.inf, tol=1e-3).fit(X, y).coef_.any()
-    )
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import (
-    load_diabetes,
-    load_iris,
-    make_classification,
-)
+from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.metrics import get_scorer, make_scorer, max_error
 from sklearn.model_selection import (
     GridSearchCV,

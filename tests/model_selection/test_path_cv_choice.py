@@ -1,6 +1,5 @@
 """What PathCV chooses, and how: rules, grids, warnings, errors, callbacks and Ctrl-C."""
 
-import pickle
 import re
 import warnings
 from dataclasses import replace
@@ -9,19 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_iris,
-    load_wine,
-)
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    KFold,
-    LeaveOneOut,
-    PredefinedSplit,
-)
+from sklearn.model_selection import KFold, LeaveOneOut, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -35,9 +25,8 @@ from skpd import (
     PdproxRegressor,
     PdproxSVC,
     TraceNormPD,
-    regularization_path,
 )
-from tests.model_selection.test_path_cv import SHORT, TIGHT, binary, regression
+from tests.model_selection.test_path_cv import SHORT, binary, regression
 
 # A constant model is as good as another for what is tested here; grids of two or three alphas are
 # fast, and their best is often an end.
@@ -136,22 +125,6 @@ def test_scores_of_probabilities_that_there_are_not():
     for model in (PdproxSVC(), make_pipeline(StandardScaler(), PdproxSVC())):
         with pytest.raises(ValueError, match=r"fold 0.*asks for predict_proba.*loss='logistic'"):
             PathCV(model, scoring="neg_log_loss", **SHORT).fit(*binary())
-
-
-def test_parameters_of_the_estimator_and_copies():
-    X, y = regression()
-    model = PathCV(LassoPDCertified(), **SHORT).set_params(estimator__tol=1e-7)
-    assert clone(model).estimator.tol == 1e-7 and model.get_params()["estimator__tol"] == 1e-7
-    for attribute in ("n_features_in_", "classes_", "best_estimator_"):
-        assert not hasattr(model, attribute)
-    assert not hasattr(model, "decision_function")
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    model.fit(X, y)
-    assert model.best_estimator_.tol == 1e-7
-    assert (model.cv_results_["max_relative_gap"] <= 1e-7).all()
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.parametrize("estimator, error, message", [
@@ -254,23 +227,6 @@ def test_ctrl_c_keeps_what_was_scored(classes, inside, n_jobs, monkeypatch):
         assert not hasattr(model, "best_estimator_")
         with pytest.raises(NotFittedError):
             model.predict(X)
-
-
-def test_paths_of_a_fold_are_those_of_its_samples():
-    """What PathCV scores is what `path` finds on the samples to train on."""
-    X, y = binary()
-    train, test = np.arange(80), np.arange(80, 120)
-    estimator = PdproxSVC(loss="logistic", tol=TIGHT)
-    seen = []
-
-    def keep(fitted, X, y):
-        seen.append(fitted.decision_function(X))
-        return 0.0
-
-    model = PathCV(estimator, alphas=5, cv=[(train, test)], scoring=keep).fit(X, y)
-    found = regularization_path(estimator, X[train], y[train], alphas=model.alphas_)
-    assert_allclose(seen, found.decision_function(X[test]), atol=1e-9)
-    assert model.alpha_ == model.alphas_[0]  # of equal scores the largest
 
 
 def test_shown_with_the_best_estimator():

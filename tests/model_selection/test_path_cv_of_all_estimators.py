@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-)
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import skpd
 from skpd import (
@@ -185,52 +181,6 @@ def test_regressors_of_quantiles_and_predictions_with_offsets(rng):
     assert_allclose(found, search.decision_function(X) + offset)
     odds = search.predict_proba(X, offset=offset)
     assert_allclose(np.log(odds[:, 1] / odds[:, 0]), found, rtol=1e-9)
-
-
-@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a pipeline"])
-def test_strata_reach_fits_scores_and_predictions(inside, rng):
-    """With and without metadata routing, beside fits and scores of each fold by hand."""
-    X, y = survival(rng)
-    strata = np.where(rng.random(120) < 0.5, "north", "south")
-    cox, alphas = CoxPD(tol=1e-9), [0.1, 0.02]
-
-    def curves(fitted, X, y, strata=None):
-        found = fitted[-1] if inside else fitted
-        rows = fitted[:-1].transform(X) if inside else X
-        return found.predict_survival_function(rows, [0.5]).mean() + 10.0 * (strata is not None)
-
-    def by_hand(train, test, alpha):
-        scaler = StandardScaler().fit(X[train]) if inside else FunctionTransformer().fit(X)
-        fit = clone(cox).set_params(alpha=alpha)
-        fit.fit(scaler.transform(X[train]), y[train], strata=strata[train])
-        rows = scaler.transform(X[test])
-        means = fit.predict_survival_function(rows, [0.5], strata=strata[test]).mean()
-        return fit.score(rows, y[test], strata=strata[test]), means
-
-    folds = list(KFold(3).split(X))
-    expected = np.array([[by_hand(*fold, alpha) for alpha in alphas] for fold in folds])
-    for routed in (False, True):
-        last = clone(cox)
-        with config_context(enable_metadata_routing=routed):
-            if routed:
-                last.set_fit_request(strata=True).set_score_request(strata=True)
-        model = make_pipeline(StandardScaler(), last) if inside else last
-        for place, scoring in enumerate((None, curves)):
-            search = PathCV(model, alphas=alphas, cv=KFold(3), scoring=scoring)
-            with config_context(enable_metadata_routing=routed):
-                search.fit(X, y, strata=strata)
-            own = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
-            more = 10.0 * (place == 1 and not routed)  # a function requests nothing by routing
-            assert_allclose(own, expected[..., place] + more, atol=1e-6)
-            found = search.predict_survival_function(X[:4], [0.5, 1.0], strata=strata[:4])
-            assert found.shape == (4, 2) and np.all((found > 0.0) & (found < 1.0))
-        search = PathCV(model, alphas=alphas, cv=KFold(3))
-        with config_context(enable_metadata_routing=routed):
-            search.fit(X, y, strata=strata)
-            whole = search.score(X, y, strata=strata)
-        rows = search.best_estimator_[:-1].transform(X) if inside else X
-        last = search.best_estimator_[-1] if inside else search.best_estimator_
-        assert whole == last.score(rows, y, strata=strata) != last.score(rows, y)
 
 
 @pytest.mark.filterwarnings("ignore:.*is scored without")

@@ -11,16 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd import penalties as R
 from skpd._floats import EPSILON
 from tests.oracles.exact_objectives import exact, missed_by, value_of
-from tests.penalties.examples import (
-    CHAINED,
-    EVERY,
-    LOOSE,
-    NORMS,
-    TIGHT,
-    N,
-    coefficients,
-    least,
-)
+from tests.penalties.examples import CHAINED, EVERY, LOOSE, NORMS, TIGHT, N, coefficients, least
 
 every = pytest.mark.parametrize("penalty", EVERY, ids=str)
 PAIR = R.FunctionOfNorm(R.L1(), R.PowerOfNorm(2.0, 3.0))

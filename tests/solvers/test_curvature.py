@@ -14,12 +14,7 @@ from scipy.optimize import minimize
 from skpd import kernels
 from skpd.designs import Design, WeightedGram
 from skpd.designs.gram import CurvatureForm, MatrixCurvature
-from skpd.penalties import (
-    L1,
-    ElasticNet,
-    GroupL2,
-    NonNegativeL1,
-)
+from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1
 from skpd.solvers.newton import penalty_of_model as parts
 from skpd.solvers.newton import quadratic
 from skpd.solvers.newton.quadratic import quadratic_model
@@ -164,19 +159,6 @@ def test_penalised_quadratic(penalty, intercept, rng):
         assert_allclose(fixed, p[:d], atol=1e-9)
         if intercept:
             assert abs(gradient[-1]) <= 1e-9
-
-
-@pytest.mark.usefixtures("unlimited")
-def test_many_coordinates_cross_their_kinks(rng):
-    """From a dense point of a problem whose columns are alike, where descent alone is slow."""
-    for _ in range(10):
-        A = np.cumsum(rng.normal(size=(80, 60)), axis=1)
-        H, g, w = A.T @ A / 80, rng.normal(size=60), rng.normal(size=60)
-        p = _minimum(H, g, w, L1().for_n_features(60), 0.5, np.arange(60), 1e-10)
-        gradient = g + H @ (p - w)
-        assert 20 < np.count_nonzero(p) < 55
-        assert_allclose(gradient[p != 0.0], -0.5 * np.sign(p[p != 0.0]), atol=1e-9)
-        assert np.max(np.abs(gradient)) <= 0.5 + 1e-9
 
 
 @pytest.mark.usefixtures("unlimited")

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 import benchmarks.certificates as random
 from skpd import PdproxSVC
 from skpd.designs import Design
-from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
+from skpd.losses import Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
 from skpd.solvers import SolverContext, solve
@@ -127,25 +127,6 @@ def test_awkward_rows(loss, rng):
     )
     monitor = descend(problem)
     assert monitor.done and not monitor.best.coef.any()
-
-
-@pytest.mark.parametrize("seed", range(1, 30))
-def test_the_primal_point_is_that_of_theta(seed):
-    """Also where moves of duplicate and opposite rows cancel."""
-    rng = np.random.default_rng(seed)
-    loss = [Hinge(), Pinball(0.8), Absolute()][seed % 3]
-    X, y = data(rng, loss, n=40, d=5)
-    X, y = np.vstack([X, X, -X, X]), np.concatenate([y, y, y, -y])
-    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
-    weights /= weights.sum()
-    matrix, theta = Design(X).matrix, np.zeros(len(y))
-    descent = matrix.dual_descent(loss.evaluator, y, weights, theta, 1e-2, 0.0, 0.0, 0.0, seed)
-    for _ in range(60):
-        descent.run(1e-12, 1, 1e12)
-        expected = -X.T @ (weights * descent.theta()) / 1e-2
-        assert_allclose(descent.variables()[:-1], expected, atol=1e-9 * np.abs(X).sum())
-    descent.refresh()
-    assert_allclose(descent.variables()[:-1], expected, atol=1e-12 * np.abs(X).sum())
 
 
 def test_it_pauses_and_goes_on(rng):

@@ -14,14 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import certificates as random
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
-from skpd.losses import (
-    Absolute,
-    Hinge,
-    Logistic,
-    MarginLoss,
-    Squared,
-    SquaredHinge,
-)
+from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Squared, SquaredHinge
 from skpd.penalties import (
     L1,
     Box,
@@ -38,11 +31,7 @@ from skpd.penalties import (
 )
 from skpd.problems import linear_problem
 from skpd.solvers import METHODS, Monitor, SolverContext
-from skpd.solvers.interior import (
-    expected_cost,
-    interior_point,
-    method,
-)
+from skpd.solvers.interior import expected_cost, interior_point, method
 from skpd.solvers.interior.cones import EuclideanNorms
 from skpd.solvers.interior.slack_multiplier_pairs import ConeVector
 from skpd.solvers.interior.systems import FeatureSystem
@@ -216,14 +205,6 @@ def test_what_it_cannot_solve(rng):
     few_rows = large[:20]
     assert expected_cost(posed(few_rows, np.ones(20), Squared(), L1(), 1.0)) < np.inf
     assert expected_cost(posed(few_rows, np.ones(20), Squared(), FusedLasso(0.5), 1.0)) == np.inf
-
-
-def test_it_ends_after_max_iter(rng):
-    X, y = rng.normal(size=(30, 4)), rng.choice([-1.0, 1.0], 30)
-    found = reached(posed(X, y, Hinge(), L1(), 0.01), max_iter=3)
-    assert found.n_iter == 3 and not found.converged
-    best = linear_programme(X, y, np.full(30, 1 / 30), Hinge(), L1(), 0.01, True)
-    assert found.certificate.dual <= best + 1e-9 and best - 1e-9 <= found.certificate.primal
 
 
 def test_the_order_of_the_methods(rng):

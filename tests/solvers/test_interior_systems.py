@@ -1,7 +1,6 @@
 """The Newton systems of the interior-point method, over features and over rows."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,14 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from skpd.designs import Design
-from skpd.losses import (
-    Hinge,
-    Huber,
-    Logistic,
-    MarginLoss,
-    Squared,
-    SquaredHinge,
-)
+from skpd.losses import Hinge, Huber, Logistic, MarginLoss, Squared, SquaredHinge
 from skpd.penalties import (
     L1,
     Box,
@@ -29,74 +21,11 @@ from skpd.penalties import (
     SquaredL2,
     TotalVariation,
 )
-from skpd.solvers.interior import (
-    programme,
-    programmes,
-    systems,
-)
-from skpd.solvers.interior.maps import Differences
+from skpd.solvers.interior import programme, programmes
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from tests.oracles.reference import linear_programme
 from tests.solvers.test_interior_point import posed, reached, strength
-
-
-def assembled(system, groups):
-    """The matrix of a Newton system, as its definition has it."""
-    core = system.n_core
-    X = system.design
-    table = np.stack([system.design.matvec(unit) for unit in np.eye(core)], axis=1)
-    assert table.shape == X.shape
-    matrix = np.zeros((core + system.n_borders,) * 2)
-    matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
-    for j, beside in enumerate(system.off_diagonal):
-        matrix[j, j + 1] += beside
-        matrix[j + 1, j] += beside
-    for first, last, scale, v in groups:
-        matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
-    matrix[:core, core:] = system.borders
-    matrix[core:, :core] = system.borders.T
-    matrix[core:, core:] = system.corner
-    return matrix
-
-
-@pytest.mark.parametrize("n_borders", [0, 2])
-@pytest.mark.parametrize("with_groups", [True, False])
-@pytest.mark.parametrize("ones", [True, False])
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
-@pytest.mark.parametrize("kind, small", [(RowSystem, 0), (FeatureSystem, 0), (FeatureSystem, 1e9)])
-def test_systems_against_their_matrices(
-    kind, small, layout, ones, with_groups, n_borders, rng, monkeypatch
-):
-    monkeypatch.setattr(systems, "SETTINGS", replace(SETTINGS, largest_decomposition=small))
-    n, d = 12, 30
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
-    system = kind(Design(X), d, n_borders)
-    for _ in range(2):  # what it held before does not matter
-        system.clear()
-        system.add_rows(10.0 ** rng.uniform(-3, 3, n))
-        system.diagonal[:d] += 10.0 ** rng.uniform(-2, 2, d)
-        system.borders[:] = rng.normal(size=system.borders.shape)
-        for k in range(n_borders):
-            system.add_corner(system.n_core + k, system.n_core + k, -1.0)
-        groups = []
-        if with_groups:
-            v, starts = rng.normal(size=d), np.array([0, 5, 12, 30])
-            shares = [
-                0.9 / np.sum(v[a:b] ** 2 / system.diagonal[a:b]) for a, b in pairwise(starts)
-            ]
-            system.take_groups(starts, np.array(shares), v)
-            groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
-        elif kind is FeatureSystem:
-            Differences(d).add_curvature(10.0 ** rng.uniform(-2, 2, d - 1), system)
-        system.prepare()
-        matrix = assembled(system, groups)
-        for _ in range(2):
-            right = rng.normal(size=len(matrix))
-            expected = np.linalg.solve(matrix, right)
-            scale = np.max(np.abs(expected))
-            assert_allclose(system.solve(right), expected, rtol=0.0, atol=1e-9 * scale)
 
 
 def test_the_curvature_of_a_small_penalty_is_not_lost(rng):

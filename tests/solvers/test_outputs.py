@@ -323,32 +323,3 @@ def test_far_more_features_than_rows(alpha, rng):
     certificate = model.certificate_
     assert certificate.dual <= objective * (1.0 + 1e-9)
     assert certificate.primal <= objective * (1.0 + 1e-6)
-
-
-DERIVATIVES = {
-    "huber": lambda y, z: np.clip(z - y, -1.0, 1.0),
-    "logistic": lambda y, z: -y / (1.0 + np.exp(y * z)),
-    "squared_hinge": lambda y, z: -2.0 * y * np.maximum(1.0 - y * z, 0.0),
-}
-
-
-@pytest.mark.parametrize("loss", [*DERIVATIVES, "absolute", "hinge"])
-def test_many_outputs_of_wide_data(loss, rng):
-    """Newton steps, with systems of the rows, lead to where the optimality conditions hold."""
-    X = rng.standard_normal((25, 30)) @ rng.standard_normal((30, 1200))
-    X += 3.0 * rng.standard_normal(X.shape)
-    Y = X[:, :8] @ rng.standard_normal((8, 16)) / 10.0 + rng.standard_normal((25, 16))
-    if loss not in ("huber", "absolute"):
-        Y = np.where(Y > 0.0, 1.0, -1.0)
-    alpha = 0.05
-    model = MultiTaskPD(alpha, loss=loss, tol=1e-9).fit(X, Y)
-    assert model.converged_ and model.solver_ == "multipliers"
-    if loss in DERIVATIVES:
-        slopes = DERIVATIVES[loss](Y, X @ model.coef_.T + model.intercept_)
-        gradient, norms = X.T @ slopes / 25, np.linalg.norm(model.coef_, axis=0)
-        used = norms > 0.0
-        assert 5 < np.count_nonzero(used) < 600
-        expected = -alpha * (model.coef_ / np.where(used, norms, 1.0)).T
-        assert_allclose(gradient[used], expected[used], atol=1e-3 * alpha)
-        assert np.max(np.linalg.norm(gradient, axis=1)) <= alpha * (1.0 + 1e-3)
-        assert_allclose(np.sum(slopes, axis=0), 0.0, atol=1e-3)

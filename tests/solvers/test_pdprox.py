@@ -10,12 +10,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
 from skpd.penalties import L1, LInf, SquaredL2
 from skpd.problems import Point, linear_problem
-from skpd.solvers import (
-    METHODS,
-    Monitor,
-    check_solver_options,
-    solve,
-)
+from skpd.solvers import METHODS, Monitor, check_solver_options, solve
 from skpd.solvers.options import declared_options
 from tests.oracles.iterates import iterates
 from tests.oracles.reference import linear_programme

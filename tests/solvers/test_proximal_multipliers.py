@@ -206,23 +206,6 @@ def test_hinge_with_more_features_than_rows(layout, intercept, rng, by_columns):
     assert_allclose(found.certificate.primal, value, rtol=1e-8)
 
 
-def test_a_sample_is_drawn_from_the_rows_that_count(rng):
-    """Many rows of weight zero leave the solution, and the start, alone."""
-    X = rng.normal(size=(30_000, 2))
-    y = np.sign(X[:, 0] + rng.normal(size=30_000))
-    for kept in (3, 20_000):
-        weights = np.zeros(30_000)
-        weights[:kept] = 1 / kept
-        problem = linear_problem(Design(X), y, weights, Hinge(), L1(), 0.05, False)
-        few = linear_problem(
-            Design(X[:kept]), y[:kept], weights[:kept], Hinge(), L1(), 0.05, False
-        )
-        arguments = {"tol": 1e-9, "max_iter": 300, "random_state": np.random.RandomState(0)}
-        found, expected = solve(problem, **arguments), solve(few, **arguments)
-        assert found.converged
-        assert_allclose(found.certificate.primal, expected.certificate.primal, rtol=1e-8)
-
-
 @pytest.mark.parametrize("sigma", [0.3, 20.0])
 @pytest.mark.parametrize("loss", random.LOSSES, ids=str)
 def test_rows_that_bend(loss, sigma, rng):

@@ -10,18 +10,11 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skpd.designs import Design, KernelMatrix
-from skpd.losses import (
-    EpsilonInsensitive,
-    GeneralizedHinge,
-    Hinge,
-    Pinball,
-    SmoothedHinge,
-)
+from skpd.losses import EpsilonInsensitive, GeneralizedHinge, Hinge, Pinball, SmoothedHinge
 from skpd.penalties import L1, GroupL2, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve
-from tests.oracles.draws import Draws
 from tests.oracles.projections import onto_l1_ball
 
 N = 50
@@ -218,48 +211,6 @@ def test_accelerated_pdprox(implementation, rng):
 
 # Coordinate methods on the dual of the SVM (Dünner, Forte, Takáč and Jaggi, 2016; Fercoq and
 # Richtárik, 2015): f(v) = ||v||^2 / (2 alpha), g_i(v_i) = l*(v_i) with v_i = -y_i a_i / n
-
-
-def svm(rng, n=20, d=5, alpha=0.1):
-    X, y = classes(rng, n, d)
-    return posed(X, y, Hinge(), SquaredL2(), alpha), X * y[:, None], n, alpha
-
-
-@pytest.mark.parametrize("average", [False, True])
-def test_dual_coordinate_ascent_of_the_svm(average, rng):
-    """Algorithm 1 of Dünner et al., and the average of its iterates."""
-    problem, Z, n, alpha = svm(rng)
-    a, draw, kept = np.zeros(n), Draws(0, n), []
-    for _ in range(N * n):
-        i = draw()
-        margin = Z[i] @ (Z.T @ a) / (alpha * n)
-        a[i] = np.clip(a[i] + (1 - margin) * alpha * n / (Z[i] @ Z[i]), 0, 1)
-        kept.append(a.copy())
-    options = {"burn_in": 0.0} if average else {"average": False}
-    for t in range(1, N + 1):
-        found = last_iterate("cd", problem, t, **options)
-        expected = np.mean(kept[: t * n], axis=0) if average else kept[t * n - 1]
-        assert_allclose(-problem.y * found.dual_coef, expected, atol=1e-10)
-        assert_allclose(found.coef, Z.T @ expected / (alpha * n), atol=1e-10)
-
-
-def test_approx_on_the_dual_of_the_svm(rng):
-    """Algorithm 1 of Fercoq and Richtárik, with full vectors."""
-    problem, Z, n, alpha = svm(rng)
-    draw, x, theta = Draws(0, n), np.zeros(n), 1 / n
-    z = x.copy()
-    for t in range(1, N + 1):
-        for _ in range(n):
-            between = (1 - theta) * x + theta * z
-            i = draw()
-            step = alpha * n / (n * theta * (Z[i] @ Z[i]))
-            after = z.copy()
-            slope = 1 - Z[i] @ (Z.T @ between) / (alpha * n)
-            after[i] = np.clip(z[i] + step * slope, 0, 1)
-            x, z = between + n * theta * (after - z), after
-            theta = (np.sqrt(theta**4 + 4 * theta**2) - theta**2) / 2
-        found = last_iterate("approx", problem, t)
-        assert_allclose(-problem.y * found.dual_coef, np.clip(x, 0, 1), atol=1e-9)
 
 
 # Primal-dual block Frank-Wolfe (Lei et al., 2019): smoothed hinge over the l1 ball

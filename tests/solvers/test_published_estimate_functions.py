@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skpd.losses import (
-    Hinge,
-)
+from skpd.losses import Hinge
 from skpd.penalties import SquaredL2
 from skpd.solvers import solve
 from skpd.solvers.published import agm, excessive_gap

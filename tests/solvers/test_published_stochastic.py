@@ -37,56 +37,6 @@ def onto_triangle(p, r):
     return np.where(p + r <= 1, p, on_edge), np.where(p + r <= 1, r, 1 - on_edge)
 
 
-def prox_of_mean(q, w, lam, Z, step, epsilon=0.1, kappa=1.0):
-    """The proximal update of the mean of some rows: its dual, by accelerated projected gradients.
-
-    At multipliers p and r it is the projection of the centre after a step along the mean of
-    (p - r) z and of kappa r - epsilon; the slopes in p and r are 1 - m and 1 + m - kappa lam.
-    """
-    share, L = step / len(Z), np.linalg.norm(Z, 2) ** 2 + kappa**2 + 1.0
-
-    def at(p, r):
-        moved = w + share * Z.T @ (p - r)
-        return onto_epigraph(q, moved, lam - step * epsilon + share * kappa * np.sum(r))
-
-    p = r = u = v = np.zeros(len(Z))
-    t, rate = 1.0, 1.0 / (2.0 * share * L)
-    for _ in range(20_000):
-        a, b = at(u, v)
-        m = Z @ a
-        p_next, r_next = onto_triangle(u + rate * (1 - m), v + rate * (1 + m - kappa * b))
-        change = max(np.max(np.abs(p_next - u)), np.max(np.abs(r_next - v)))
-        ahead = (u - p_next) @ (p_next - p) + (v - r_next) @ (r_next - r) <= 0
-        t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t)) if ahead else 1.0
-        momentum = (t - 1) / t_next if ahead else 0.0
-        u, v = p_next + momentum * (p_next - p), r_next + momentum * (r_next - r)
-        p, r, t = p_next, r_next, t_next
-        if change <= 1e-15:
-            break
-    return at(p, r)
-
-
-@pytest.mark.parametrize("q", [1, 2, np.inf])
-def test_mini_batches_of_proximal_points(q, rng):
-    """Equation (6) for the means of mini-batches of four rows, and of the two that remain."""
-    X, y = classes(rng, 10, 4)
-    parameters = {"epsilon": 0.1, "kappa": 1.0, "norm": q, "fit_intercept": False}
-    problem = robust_problem(Design(X), y, np.full(10, 0.1), **parameters)
-    w, lam, Z = np.zeros(4), 0.0, X * y[:, None]
-    options = {"scheme": "geometric", "first_step": 0.8, "ratio": 0.9, "prox_tol": 1e-14}
-    for k in range(1, 9):
-        for first in (0, 4, 8):
-            rows = Z[first : first + 4]
-            step = 0.8 * 0.9 ** (k - 1) * len(rows) / 4
-            w, lam = prox_of_mean(q, w, lam, rows, step)
-        found = iterates(problem, "ippa", k, batch_size=4, **options)[k]
-        assert_allclose(problem.project(found.coef), w, rtol=0, atol=1e-9)
-    hybrid = {"batch_size": 4, "proximal_batch_size": 4, "switch": 0.99}
-    last = iterates(problem, "hybrid", 1, **options, **hybrid)[1]
-    other = iterates(problem, "isg", 1, batch_size=4, scheme="geometric", first_step=0.8)[1]
-    assert_allclose(last.coef, other.coef, rtol=0, atol=1e-15)
-
-
 @pytest.mark.parametrize("q", [1, 2, np.inf])
 def test_updates_of_mini_batches_are_optimal(q):
     """The optimality conditions, with weights, a ridge, an intercept and certain labels."""

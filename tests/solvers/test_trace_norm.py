@@ -202,20 +202,6 @@ def test_certify_a_matrix(container, rigorous, rng):
     assert_allclose(null.relative_gap, 1.0, rtol=1e-9)
 
 
-def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
-    X, Y, norm = many_outputs(rng, n=200, d=40, c=30, rank=5)
-    model = TraceNormPD(0.01, radius=0.5 * norm, tol=1e-6, warm_start=True).fit(X, Y)
-    first = model.n_iter_
-    model.fit(X, Y)
-    assert model.n_iter_ == 0 < first and model.converged_
-    model.set_params(radius=0.51 * norm).fit(X, Y)
-    cold = clone(model).fit(X, Y)
-    assert model.n_iter_ < cold.n_iter_
-    assert max(model.certificate_.dual, cold.certificate_.dual) <= cold.certificate_.primal
-    model.fit(X[:50], Y[:50])  # another shape, another start
-    assert model.converged_
-
-
 def test_line_searches_begin_inside_of_the_ball():
     """From coefficients without residuals outside of it, and from zeros."""
     rng = np.random.default_rng(9)
