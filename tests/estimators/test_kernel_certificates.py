@@ -14,10 +14,11 @@ from benchmarks import small_problems as random
 from skpd import KernelPdproxRegressor, KernelPdproxSVC
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
-from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SmoothedHinge, SquaredHinge
 from skpd.problems.kernel import kernel_machines
 from skpd.solvers.coordinates.settings import PairSettings
 from skpd.solvers.kernel_machines import solve_kernel_machine
+from tests.oracles.exact_objectives import phi
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +180,8 @@ def test_the_certificate_is_that_of_the_predictions_of_an_indefinite_matrix(rng,
     matrix, y = indefinite(rng)
     target = y + 0.1 * rng.normal(size=len(y))
     for model, of, loss in (
-        (KernelPdproxSVC(loss="hinge"), y, lambda t, z: max(0, 1 - t * z)),
-        (KernelPdproxSVC(loss="smoothed_hinge"), y, smoothed_hinge),
+        (KernelPdproxSVC(loss="hinge"), y, lambda t, z: phi(Hinge(), t * z)),
+        (KernelPdproxSVC(loss="smoothed_hinge"), y, lambda t, z: phi(SmoothedHinge(), t * z)),
         (KernelPdproxRegressor(loss="absolute"), target, lambda t, z: abs(t - z)),
         (KernelPdproxRegressor(loss="squared"), target, lambda t, z: (t - z) ** 2 / 2),
     ):
@@ -207,22 +208,16 @@ def test_the_primal_is_that_of_the_values_that_predict(kernel, offset, scale):
     y = np.where(X[:, 0] - offset + 0.5 * rng.normal(size=60) > 0.0, 1, -1)
     X *= scale
     options = {"kernel": kernel, "degree": 2, "coef0": 1.0, "loss": "squared_hinge", "tol": 1e-2}
+
+    def squared_hinge(t, z):
+        return phi(SquaredHinge(), t * z)
+
     for alpha in (1e-5, 1e-3):
         model = KernelPdproxSVC(alpha, **options).fit(X, y)
         values, of_fit = np.zeros((60, 60)), model._kernel.between(X)
         values[:, model.support_] = model._kernel.between(X, model.support_vectors_)
         exact = exact_objective(values, y, model, alpha, squared_hinge, of_fit)
         assert exact <= Fraction(model.certificate_.primal)
-
-
-def squared_hinge(t, z):
-    return max(Fraction(0), 1 - int(t) * z) ** 2
-
-
-def smoothed_hinge(t, z):
-    """With the width 1, the default."""
-    short = 1 - t * z
-    return 0 if short <= 0 else short**2 / 2 if short <= 1 else short - Fraction(1, 2)
 
 
 def test_the_advice_for_a_matrix_that_is_not_definite(rng):
