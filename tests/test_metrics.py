@@ -1,4 +1,4 @@
-"""Scores of survival models: against definitions, scikit-survival, lifelines and statsmodels."""
+"""Scores of survival models: against definitions, scikit-survival and statsmodels."""
 
 import pickle
 

@@ -93,6 +93,8 @@ def expected_to_fail(estimator):
 
 # The data of the checks are noise of a few rows, of which there is little to learn.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Some of the models that it fits are constant.
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|end of the grid|groups=None)")
 @parametrize_with_checks(
     # by Efron's method weights of events at one time are no repetitions of them

@@ -202,6 +202,7 @@ def test_refit_without_inactive_rows():
     np.testing.assert_allclose(fewer.fit(X[kept], y[kept]).coef_, model.coef_, atol=1e-6)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     ("model", "unknown"),
@@ -272,6 +273,7 @@ def test_a_constant_on_the_other_side_of_the_best_one(penalty, rng):
     assert certificate.decisions_that_may_differ == 40
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_no_such_bound_for_other_losses(rng):
     X, y = rng.normal(size=(50, 2)), rng.poisson(2.0, 50)

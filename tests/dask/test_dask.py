@@ -185,6 +185,7 @@ def test_logistic_regression_is_that_of_scikit_learn(client, data):
     assert_array_equal(ours.predict_proba(in_chunks(X)).compute(), ours.predict_proba(X))
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("seed", range(3))
 def test_below_the_optimum_of_a_linear_programme(client, seed):

@@ -152,6 +152,7 @@ def test_fits_are_those_of_the_data_in_memory(data, model, layout, far):
     assert found.n_features_in_ == D
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("seed", range(5))
 def test_below_the_optimum_of_a_linear_programme(seed):

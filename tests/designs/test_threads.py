@@ -89,6 +89,7 @@ def test_large_products_in_a_fit_have_threads(two_threads):
     assert blas_threads() == two_threads
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_all_of_a_fit_has_one_thread(two_threads, rng):
     X, seen = rng.normal(size=(50, 3)), []

@@ -218,6 +218,7 @@ def test_squares_of_features_that_overflow(rng):
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transitions_).all()
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_alpha_chosen_along_the_path():
     rng = np.random.default_rng(0)

@@ -114,6 +114,7 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
     assert again.relative_gap <= 1e-7
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("shift", [-600.0, 600.0])
 @pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
@@ -200,6 +201,7 @@ def test_offsets_of_regressors_are_taken_off_the_targets(data, rng):
     assert chosen.alpha_ == LassoPDCertifiedCV(alphas=10).fit(X, y - offset).alpha_
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_paths_and_cross_validation_with_offsets(data):
@@ -270,6 +272,7 @@ def test_scores_are_of_rows_with_weights():
         model.score(X, y[:2])
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_scores_of_folds_without_claims(data):
     X, y, _, _ = data

@@ -133,6 +133,7 @@ def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
             regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.usefixtures("alphas_of_scikit_learn")
 def test_elastic_net_of_positive_coefficients_by_cross_validation(rng):
@@ -229,6 +230,7 @@ def test_paths_name_the_parameters_that_they_do_not_have(model, rng):
         model.path(X, Y, normalize=True, copy_X=True, tol=0.1)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     "kind", [LassoPDCertified, PoissonPD, OrdinalPD, CoxPD, KernelPdproxRegressor]

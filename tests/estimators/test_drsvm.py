@@ -1,4 +1,4 @@
-"""DRSVMClassifier: against HiGHS and the paper's tables, its worst case and solvers."""
+"""DRSVMClassifier: against HiGHS and the paper's tables, its worst case and its solvers."""
 
 import warnings
 
@@ -291,6 +291,7 @@ def transport_cost(X, y, found, p, kappa):
     return found.mass @ (distances + np.where(flips, kappa if flips.any() else 0.0, 0.0))
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("norm, p", [(1, np.inf), (2, 2), (np.inf, 1)])
 @pytest.mark.parametrize("kappa", [0.3, 3.0, np.inf])

@@ -16,6 +16,7 @@ from tests.oracles.scikit_learn import l1_logistic
 pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_equals_scikit_learn_on_random_problems(rng):
@@ -133,6 +134,7 @@ def test_bad_parameters_are_named(estimator, parameters, message, cancer):
         estimator(**parameters).fit(*cancer)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("tol", [0.0, 1e-15, 1e-6])

@@ -1,4 +1,4 @@
-"""The estimators as scikit-learn estimators: conventions, layouts, weights, callbacks."""
+"""The estimators as scikit-learn estimators: classes, warm starts, sizes and peers."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Exposures, residuals, dispersion and shares of deviance, against other libraries."""
+"""Exposures, residuals, dispersion and shares of deviance, against statsmodels."""
 
 import warnings
 

@@ -107,6 +107,7 @@ def test_other_data_is_met_with_the_fitted_number(epsilon, noisy):
     assert_allclose(clone(model).fit(Z, labels).kappa_, scale_of(Z, 2))
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_folds_use_the_number_of_their_own_rows(cancer):
     X, y = cancer

@@ -1,4 +1,4 @@
-"""Kernel machines against scikit-learn and closed forms, and their certificates."""
+"""Kernel machines against scikit-learn and closed forms."""
 
 import pickle
 

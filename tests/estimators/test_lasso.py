@@ -190,6 +190,7 @@ def test_it_stops_where_it_has_to(hard):
         assert again.converged
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_columns_that_do_not_move(rng):
     X, y = data(rng)

@@ -38,6 +38,7 @@ def test_cross_validation_is_scikit_learns(container, weighted, positive, rng):
     assert ours.duality_gap_ == ours.certificate_.gap == ours.gap_history_["gap"][-1]
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore:LassoPDCertifiedCV did not converge. after")
 def test_cross_validation_options(rng):

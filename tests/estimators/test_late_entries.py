@@ -86,6 +86,7 @@ def ridge_by_newton(alpha, *data):
     return objective(w)[0], w
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_bounds_and_optima_of_newton(ties, rng):
@@ -234,6 +235,8 @@ def test_concordance_of_late_rows_by_definition(rng):
     assert np.isnan(concordance(*none, np.zeros(2), np.array([0.0, 1.0])))
 
 
+# Some of the models that it fits are constant.
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|end of the grid)")
 def test_searches_and_paths_of_rows_that_belong_together(rng):
     table = subjects(rng, 80)

@@ -129,6 +129,7 @@ def test_certify_and_paths_take_it(imbalanced):
         certify(model, X, y, np.ones(len(y)))
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_rare_positives_are_found_if_they_can_be_told_apart():
     rng = np.random.default_rng(3)

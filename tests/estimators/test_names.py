@@ -1,4 +1,4 @@
-"""Losses and penalties by name, their parameters, and searches over these."""
+"""Losses and penalties by name, and their parameters."""
 
 import numpy as np
 import pytest

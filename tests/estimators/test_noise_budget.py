@@ -40,6 +40,7 @@ def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
     return linear_optimum(cost, left, right, bounds=bounds).fun
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("budget", [3.0, 60.0, 1000.0])

@@ -70,6 +70,7 @@ def optimum(X, y, loss, penalty, budget, intercept):
     return cp.Problem(cp.Minimize(value), limits).solve(solver="CLARABEL")
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(("share", "intercept"), [(0.9, True), (1.1, False)])
 @pytest.mark.parametrize(
@@ -162,6 +163,7 @@ def test_a_penalty_with_one_more_coefficient(name, rng):
     np.testing.assert_allclose(found.prox(w, 0.5), np.r_[penalty.prox(w[:-1], 0.5), -1.65])
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_a_path_and_the_published_methods():
     X, y = data()

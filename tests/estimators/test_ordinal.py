@@ -176,6 +176,7 @@ def test_class_weights_are_sample_weights(loss, data):
         OrdinalPD(class_weight={2: -1.0}).fit(X, y)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_rules_of_prediction(data):
     """The median and the mode have the least expected costs of absolute and of 0-1 errors."""
@@ -298,6 +299,7 @@ def test_enums_of_polars_are_in_order(data):
     assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y).coef_)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_classes_that_offsets_separate_by_far():
     """The loss is 0 but for rounding with any thresholds between the scores."""

@@ -1,4 +1,4 @@
-"""MultiTaskPD, MultiTaskPDCV and MultinomialPD: data, parameters, errors, named solvers."""
+"""MultiTaskPD, MultiTaskPDCV and MultinomialPD: data, parameters, errors, cross-validation."""
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
@@ -189,6 +190,7 @@ LOSSES_OF_SAMPLES = {
 }
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     ("loss", "penalty"),

@@ -106,6 +106,7 @@ def test_the_linear_programme(seed):
     assert crossing.min() < -1e-3
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("kind", ["ties", "constant", "far", "twice", "indicators", "one row"])
 def test_data_that_is_special(kind, rng):
@@ -167,6 +168,7 @@ def test_smooth_penalties(penalty, rng):
 # Certificates on the way
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("solver", ["auto", "pdprox-dual", "pdprox-primal"])
 @pytest.mark.parametrize("max_iter", [1, 3, 30])

@@ -1,4 +1,4 @@
-"""sparsify and densify: the same predictions, warm starts and certificates in either format."""
+"""sparsify and densify: the same predictions in either format."""
 
 import pickle
 
@@ -32,6 +32,7 @@ def data(rng):
     return X, X[:, :3] + 0.1 * rng.normal(size=(60, 3))
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize("model", OF_ONE_TARGET + OF_SEVERAL, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("layout, dtype", [
@@ -94,6 +95,7 @@ def test_what_cannot_be_converted():
         MatrixCompletionPD().sparsify()
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize(
     "model",

@@ -183,6 +183,7 @@ def test_strata_of_several_columns(rng):
         expected.score(X, y, strata=[np.nan] * N)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_searches_and_warm_starts(rng):
     X, time, event = censored(rng)
@@ -246,6 +247,7 @@ def test_what_is_refused(rng):
         CoxPD().fit(X, y[1:])
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
@@ -257,6 +259,7 @@ def test_optima_where_derivatives_are_0(ties, penalty):
     assert_allclose([model.certificate_.dual, model.certificate_.primal], expected, rtol=1e-11)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("penalty", ["l1", "l2", "elasticnet"])
 def test_risk_sets_of_one_row_say_nothing(penalty, rng):

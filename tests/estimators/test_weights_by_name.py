@@ -176,6 +176,7 @@ def test_pipelines_leave_columns_out_of_the_penalty(policies, steps, weights):
     assert_allclose(path.coefs[-1], expected.coef_, atol=1e-6)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize("steps", ENCODERS, ids=["track_columns", "set_output"])
 def test_searches_over_weights_and_folds_whose_levels_differ(policies, steps):

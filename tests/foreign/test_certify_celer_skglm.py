@@ -1,4 +1,4 @@
-"""Certificates of celer's and skglm's models: by stand-ins of the same names, and their own."""
+"""Certificates of celer's and skglm's models: by stand-ins of the same names, and celer's own."""
 
 import warnings
 from types import SimpleNamespace

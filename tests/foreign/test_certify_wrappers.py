@@ -56,6 +56,7 @@ def test_own_estimators(estimator, cancer, diabetes, rng):
     assert certify(estimator, X, y, s, tol=np.inf).gap >= certificate.gap * (1 - 1e-9)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize(
     "estimator",

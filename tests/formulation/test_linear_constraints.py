@@ -214,6 +214,7 @@ def test_rows_that_say_nothing_new(diabetes):
     assert models[1].constraint_multipliers_.shape == (23,)
 
 
+# Of so few alphas the best is often an end.
 @pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_searches(diabetes):
     X, y = diabetes

@@ -148,6 +148,7 @@ def test_feasible_after_one_iteration(penalty):
         assert np.isfinite(model.certificate_.primal)
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_a_start_that_is_optimal_has_multipliers():
     X = np.random.default_rng(0).standard_normal((20, 3))

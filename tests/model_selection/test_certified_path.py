@@ -288,7 +288,9 @@ def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):
     assert low <= -log_loss(wrong, fitted.predict_proba(X_test)) <= high
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|did not converge)")
 def test_a_search_warns_of_its_own_level_only():
     """Gaps of folds are compared with ``certified``, and not with ``tol``."""

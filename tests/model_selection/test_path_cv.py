@@ -1,4 +1,4 @@
-"""PathCV against GridSearchCV over the same alphas, formulas and its own conventions."""
+"""PathCV against GridSearchCV over the same alphas."""
 
 import warnings
 

@@ -125,6 +125,3 @@ def test_what_it_needs(rng):
             solve(problem, "pdbfw", tol=1e-3, max_iter=9, random_state=rng)
     with pytest.raises(ValueError, match="must fit"):
         method(design, Hinge(), y[:-1], c, 0.1, 1.0)
-
-
-# Over the trace-norm ball

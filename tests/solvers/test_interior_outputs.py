@@ -247,6 +247,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
         ] == expected
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_a_start_without_any_loss_ends(rng):
     """Targets that constants predict: nothing overflows, and nothing is left to do."""

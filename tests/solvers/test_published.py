@@ -1,4 +1,4 @@
-"""The published methods, by default as printed: the first 50 iterates on each paper's own problem.
+"""Pdprox and block Frank-Wolfe as printed: the first 50 iterates on each paper's own problem.
 
 The algorithms are transcribed from the papers here, in their order and with their step sizes, and
 share nothing with the package but the data.
@@ -202,17 +202,6 @@ def test_accelerated_pdprox(implementation, rng):
         last_iterate("pdprox-dual", problem, 1, accelerated=True)
 
 
-# Accelerated gradients by estimate functions (Zhang, Saha and Vishwanathan): hinge loss, smoothed
-# by (57), with a squared norm; sigma = 1 and Delta(x, y) = ||x - y||^2 / 2, lambda_1 = 0
-
-
-# Sections 5.1.2 and 5.3: Algorithm 1 on minus the dual of the SVM, in v = theta / sqrt(n)
-
-
-# Coordinate methods on the dual of the SVM (Dünner, Forte, Takáč and Jaggi, 2016; Fercoq and
-# Richtárik, 2015): f(v) = ||v||^2 / (2 alpha), g_i(v_i) = l*(v_i) with v_i = -y_i a_i / n
-
-
 # Primal-dual block Frank-Wolfe (Lei et al., 2019): smoothed hinge over the l1 ball
 
 
@@ -244,6 +233,3 @@ def test_algorithm_1_of_block_frank_wolfe(given, rng):
         greedy = np.argsort(-np.abs(moved - dual), kind="stable")[:k]
         z = z + X[greedy].T @ (moved - dual)[greedy]
         dual[greedy] = moved[greedy]
-
-
-# The robust SVM (Li, Chen and So, 2020), without an intercept

@@ -10,6 +10,9 @@ from skpd.solvers import solve
 from skpd.solvers.published import agm, excessive_gap
 from tests.solvers.test_published import N, classes, posed
 
+# Hinge loss, smoothed by (57), with a squared norm; sigma = 1, lambda_1 = 0 and
+# Delta(x, y) = ||x - y||^2 / 2
+
 
 def smoothed_risk(X, y, lam, mu):
     n = len(y)
@@ -112,6 +115,9 @@ def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
     assert len(seen) >= N
     for found, x, _ in zip(seen, run(X, y, lam, mu), range(N), strict=False):
         assert_allclose(found, x, rtol=1e-6, atol=1e-9)
+
+
+# Sections 5.1.2 and 5.3: Algorithm 1 on minus the dual of the SVM, in v = theta / sqrt(n)
 
 
 def algorithm_1_on_the_dual(X, y, lam, mu, L):

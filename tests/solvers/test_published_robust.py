@@ -1,4 +1,4 @@
-"""The published methods of the robust SVM, by default as printed (Li, Chen and So, 2020)."""
+"""The published methods of the robust SVM as printed (Li, Chen and So, 2020), no intercept."""
 
 import numpy as np
 import pytest

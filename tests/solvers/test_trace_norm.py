@@ -265,6 +265,7 @@ def test_balls_of_other_matrices_than_that_of_the_outputs(rng):
             MultiTaskPD(0.1, penalty=Spectral(values)).fit(X, Y[:, :K])
 
 
+# Some of the models that it fits are constant.
 @pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
