@@ -94,6 +94,12 @@ class FourthPower(L.ResidualLoss):
 
 
 @pytest.fixture(scope="module")
+def diabetes(diabetes):
+    X, y = diabetes
+    return X, y / 50.0  # fourth powers of which are not millions
+
+
+@pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return StandardScaler().fit_transform(X)[:, :12], y
