@@ -234,6 +234,19 @@ def test_paths_and_searches(diabetes):
     )  # fmt: skip
 
 
+def test_more_features_than_rows(rng):
+    X = rng.standard_normal((40, 100))
+    y = X[:, :5].sum(axis=1) + rng.standard_normal(40)
+    constraint = LinearConstraint(np.repeat([[1.0, 0.0]], [5, 95], axis=1), 2.0, 2.0)
+    wide = PdproxRegressor(0.05, constraints=constraint, tol=1e-7)
+    dense, csr = (clone(wide).fit(layout(X), y) for layout in (np.asarray, sparse.csr_array))
+    assert dense.converged_ and csr.converged_
+    assert dense.certificate_.primal == pytest.approx(csr.certificate_.primal, rel=1e-7)
+    assert dense.coef_[:5].sum() == pytest.approx(2.0, rel=1e-13)
+    alone = PdproxRegressor(0.05, tol=1e-7).fit(X, y)
+    assert alone.certificate_.primal < dense.certificate_.dual
+
+
 @pytest.mark.parametrize("penalty", ["l1", "linf"])
 @pytest.mark.parametrize("seed", range(5))
 def test_zeros_are_those_of_linear_programmes(seed, penalty):
