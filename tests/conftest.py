@@ -14,7 +14,8 @@ import matplotlib
 import numpy as np
 import pytest
 from hypothesis import settings
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_svmlight_file
+from sklearn.preprocessing import StandardScaler
 
 from tests.oracles.scikit_learn import VERSION
 
@@ -58,3 +59,15 @@ def callbacks():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="session")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y

@@ -5,11 +5,18 @@ import warnings
 import numpy as np
 import pytest
 
-from benchmarks.helpers.everyday_cases import cases
+from benchmarks.helpers.everyday_cases import LOSSES, PENALTIES, cases
+from tests.pairs import every_fourth_pair
+
+# which are every loss with every penalty, in this order
+CASES = [
+    cases("quick")[len(PENALTIES) * i + j]
+    for i, j in every_fourth_pair(range(len(LOSSES)), range(len(PENALTIES)))
+]
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-8])
-@pytest.mark.parametrize("case", cases("quick"), ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_fits_converge_and_hold_what_they_certify(case, tol):
     X, y = case.rows()
     with warnings.catch_warnings():

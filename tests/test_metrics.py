@@ -1,4 +1,4 @@
-"""Scores of survival models: against definitions, scikit-survival, lifelines and statsmodels."""
+"""Scores of survival models: against definitions, scikit-survival and statsmodels."""
 
 import pickle
 
@@ -96,33 +96,6 @@ def test_scores_by_definition(halves):
             assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("ties", [True, False])
-def test_scores_of_scikit_survival(ties, rng):
-    metrics = pytest.importorskip("sksurv.metrics")
-    for _ in range(10):
-        _, y = survival(rng, 200, ties)
-        train, test = y[:100], y[100:][y[100:]["time"] < y[:100]["time"].max()]
-        times = np.quantile(test["time"], [0.2, 0.4, 0.7])
-        scores, probabilities = rng.normal(size=len(test)), rng.random((len(test), 3))
-        scores = np.round(scores, 1) if ties else scores
-        found, integrated = brier_score(test, probabilities, times, y_train=train)
-        _, expected = metrics.brier_score(train, test, probabilities, times)
-        assert_allclose(found, expected, rtol=1e-12)
-        expected = metrics.integrated_brier_score(train, test, probabilities, times)
-        assert_allclose(integrated, expected, rtol=1e-12)
-        for given in (scores, probabilities):
-            found = cumulative_dynamic_auc(test, given, times, y_train=train)
-            expected = metrics.cumulative_dynamic_auc(train, test, given, times)
-            for ours, theirs in zip(found, expected, strict=True):
-                assert_allclose(ours, theirs, rtol=1e-12)
-        expected, *_ = metrics.concordance_index_censored(test["event"], test["time"], scores)
-        assert_allclose(concordance_index(test, scores), expected, rtol=1e-12)
-        for tau in (None, times[-1]):
-            expected, *_ = metrics.concordance_index_ipcw(train, test, scores, tau)
-            found = concordance_index(test, scores, y_train=train, tau=tau or np.inf)
-            assert_allclose(found, expected, rtol=1e-12)
-
-
 def test_no_times_are_refused_as_by_scikit_survival(rng):
     metrics = pytest.importorskip("sksurv.metrics")
     _, y = survival(rng, 100, False)
@@ -131,13 +104,6 @@ def test_no_times_are_refused_as_by_scikit_survival(rng):
             score(y[:50], y[50:], np.zeros((50, 0)), [])
     with pytest.raises(ValueError, match="times must be finite numbers that increase"):
         cumulative_dynamic_auc(y[50:], np.zeros(50), [], y_train=y[:50])
-
-
-def test_concordance_of_lifelines(halves):
-    utils = pytest.importorskip("lifelines.utils")
-    _, test, scores, *_ = halves
-    expected = utils.concordance_index(test["time"], -scores, test["event"])
-    assert_allclose(concordance_index(test, scores), expected, rtol=1e-12)
 
 
 def test_weights_are_repetitions(halves):
@@ -179,17 +145,6 @@ def test_deviances_of_statsmodels(ties, late, rng):
     assert_allclose(found, expected, rtol=1e-11)
     best = partial_likelihood_deviance(targets, 200.0 * (y["event"] - y["time"]), **options)
     assert_allclose(best, 0.0, atol=1e-7)  # scores of thousands are rounded
-
-
-def test_deviances_of_lifelines(rng):
-    lifelines = pytest.importorskip("lifelines")
-    import pandas as pd
-
-    X, y = survival(rng, ties=False)
-    table = pd.DataFrame(X).assign(time=y["time"], event=y["event"])
-    model = lifelines.CoxPHFitter().fit(table, "time", "event")
-    found = partial_likelihood_deviance(y, X @ model.params_.to_numpy())
-    assert_allclose(found, -2.0 * model.log_likelihood_, rtol=1e-11)
 
 
 def deviance_of(model, X, y, **options):
@@ -252,27 +207,6 @@ def test_deviances_of_samples_that_enter_late(rng):
     for scorer in SCORERS[2:]:
         with pytest.raises(ValueError, match="y must have times and events alone here"):
             scorer(model, X[100:], y[100:])
-
-
-@pytest.mark.parametrize("name", ["concordance", "brier", "auc"])
-def test_scorers_of_scikit_survival(name, rng):
-    metrics = pytest.importorskip("sksurv.metrics")
-    linear_model = pytest.importorskip("sksurv.linear_model")
-    X, y = survival(rng, 200)
-    options = {"tau": 1.0} if name == "concordance" else {"times": np.array([0.25, 0.5, 1.0])}
-    wrapper = {
-        "concordance": metrics.as_concordance_index_ipcw_scorer,
-        "brier": metrics.as_integrated_brier_score_scorer,
-        "auc": metrics.as_cumulative_dynamic_auc_scorer,
-    }[name]
-    cox = linear_model.CoxPHSurvivalAnalysis(alpha=5.0, tol=1e-12)
-    theirs, ours = wrapper(cox, **options), SurvivalScorer(name, **options)
-    for train, test in KFold(4).split(X):
-        test = test[y["time"][test] <= y["time"][train].max()]  # it refuses later ones
-        expected = theirs.fit(X[train], y[train]).score(X[test], y[test])
-        model = CoxPD(5.0 / len(train), penalty="l2", ties="breslow", tol=1e-12)
-        found = ours(model.fit(X[train], y[train]), X[test], y[test])
-        assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_scorers_take_the_samples_of_the_fit(rng):

@@ -6,29 +6,18 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 from benchmarks.papers import PAPERS, Table, list_table, of_page
-from benchmarks.papers.admm import gs_admm, loss, prox
+from benchmarks.papers.admm import gs_admm
 from benchmarks.papers.excessive_gap import Saddle, excessive_gap
 from benchmarks.papers.pdprox_svm import pegasos
-from benchmarks.papers.saddle_points import GroupNorms, RowMaxima, SaddlePoint, TraceNorm
+from benchmarks.papers.saddle_points import GroupNorms, RowMaxima, SaddlePoint
 from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import MultiTaskPD, PdproxSVC
 from skpd.losses import EpsilonInsensitive
-from skpd.penalties import L1, GroupL2, GroupLInf, Spectral
+from skpd.penalties import GroupL2
 from tests.oracles.optima import linear_optimum
-
-
-@pytest.mark.parametrize("lam", [0.5, 3.0])
-def test_prox_of_the_robust_loss(lam, rng):
-    for v in 4.0 * rng.normal(size=50):
-        best = minimize_scalar(
-            lambda y, v=v: 0.7 * loss(y, lam, 1.0) + 0.5 * (y - v) ** 2,
-            bounds=(v - 1.0, v + 1.0), method="bounded", options={"xatol": 1e-12},
-        ).x  # fmt: skip
-        assert_allclose(prox(np.array([v]), 0.7, lam, 1.0), best, atol=1e-5)
 
 
 def test_gs_admm_against_a_linear_programme(rng):
@@ -77,23 +66,6 @@ def test_papers_say_where_everything_is(name):
     figures = [title.split(":")[0] for title in module.RESULTS if title.startswith("Figure")]
     parts = " ".join(part for part, _ in named)
     assert all(title.split()[1].rstrip(",") in parts for title in figures)
-
-
-def test_projections_onto_dual_balls(rng):
-    """Moreau: v minus its projection is the prox of the norm, which those of skpd are."""
-    W, radius = rng.normal(size=(4, 6)), 0.7
-    sizes = [6, 6, 6, 6]
-    for norm, penalty in (
-        (GroupNorms(sizes), GroupL2(sizes)),
-        (RowMaxima(4, 6), GroupLInf(6)),
-        (TraceNorm(4, 6), Spectral(L1(), 6)),
-    ):
-        w = W.ravel()
-        projection = norm.projected(w, radius)
-        assert_allclose(w - projection, penalty.prox(w, radius), atol=1e-12)
-        assert_allclose(norm.value(w), penalty.value(w), rtol=1e-12)
-        assert 0.0 < np.linalg.norm(projection) <= radius * norm.longest_dual + 1e-12
-        assert np.linalg.norm(w) <= norm.longest * norm.value(w)
 
 
 def test_slopes_of_saddle_points(rng):

@@ -1,6 +1,5 @@
 """Which repairs of a dual point are tried, and their bounds, by their formulas."""
 
-from dataclasses import replace
 from fractions import Fraction
 from math import inf, nan
 
@@ -388,14 +387,3 @@ def test_the_best_point_is_kept():
     assert tried(near=NEAR)[2] == tried(near=NEAR, by_precision=0.1, intervals=UNBOUNDED)[2] == []
     point = Point(lambda scale: nan if scale == 1.0 else 0.25, v=[0.5], linear=True)
     assert repairs_of(Objective(), scaling=True).of(point).kind == "scaling"
-
-
-def test_loss_by_the_rounding_of_theta():
-    """The radius 6 / 2 times the change of the norm, from 4 to 4.5."""
-    repairs = repairs_of(Objective(alpha=2.0), upper=6.0)
-    assert repairs.radius == 3.0
-    point = Point(v=[1.0, -4.0], errors=[9.0, 9.0], by_precision=0.5)
-    assert repairs.by_precision(point) == 1.5
-    assert repairs.by_precision(replace(point, by_precision=np.zeros(2))) == 0.0
-    squares = Objective(penalty_of(inf, lambda v, alpha, radius: v @ v))
-    assert repairs_of(squares).by_precision(point) == 1.5**2 + 3.5**2 - 17.0

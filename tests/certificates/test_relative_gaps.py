@@ -62,6 +62,9 @@ from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
 from tests.certificates.small import Objective, Point
 
+# A constant model is as good as another for what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
+
 # P_0 = 9, with rounding of up to 0.125 and NEGLIGIBLE times 8
 OBJECTIVE = Objective(null_lower_bound=9.0, null_rounding=0.0625, objective_unit=8.0)
 LEAST = 0.125 + 8.0 * NEGLIGIBLE

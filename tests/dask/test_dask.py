@@ -185,6 +185,8 @@ def test_logistic_regression_is_that_of_scikit_learn(client, data):
     assert_array_equal(ours.predict_proba(in_chunks(X)).compute(), ours.predict_proba(X))
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("seed", range(3))
 def test_below_the_optimum_of_a_linear_programme(client, seed):
     rng = np.random.default_rng(seed)
@@ -219,6 +221,8 @@ def test_the_same_numbers_wherever_the_chunks_are(client, data):
         assert other.certificate_.dual == fits[0].certificate_.dual
 
 
+@pytest.mark.filterwarnings("ignore:Dask currently has limited support")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_dataframes_and_chunks_of_unknown_lengths(client, data):
     dd = pytest.importorskip("dask.dataframe")
     X, _, labels, _ = data
@@ -412,6 +416,7 @@ def test_errors_of_chunks_are_raised_with_their_cause(client, data, column):
     assert isinstance(found.value.__cause__, OSError)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_columns_of_one_file_have_other_partitions(client, data, tmp_path):
     """Dask reads a column in fewer parts than many: they are counted, and y is cut like X."""
     dd = pytest.importorskip("dask.dataframe")

@@ -170,20 +170,6 @@ def test_spectral_norm_of_degenerate_matrices():
         assert_allclose(bound, norm, rtol=1e-9)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("n_columns", [1, 3, 11, 90])
-@pytest.mark.parametrize("ones", [False, True])
-def test_gram_matrices(layout, n_columns, ones, rng):
-    X = rng.normal(size=(40, 200)) * (rng.random((40, 200)) < 0.5)
-    design, some = Design(LAYOUTS[layout](X)), rng.random(40) < 0.8
-    columns = np.sort(rng.permutation(200)[:n_columns])
-    L = np.column_stack([X[:, columns], np.ones((40, int(ones)))])
-    uneven = np.where(np.arange(40) < 3, 1e-310, 1.0)  # whose ratio no double holds
-    weights = rng.random(40) * some, 0.3 * some, np.full(40, 0.025), rng.normal(size=40), uneven
-    for h in weights:
-        assert_allclose(design.gram(h, columns, ones), L.T @ (L * h[:, None]), atol=1e-12)
-
-
 @pytest.mark.parametrize("shape", [(40_000, 9), (9, 80_000)])
 def test_counts_of_stored_entries(shape, rng):
     X = sp.random_array(shape, density=0.3, format="csr", random_state=rng)
@@ -263,25 +249,3 @@ def test_those_that_run_at_the_same_time_share_the_threads(rng, monkeypatch):
     for n_parallel in (1, 2, 3, 8):
         Design(rng.normal(size=(3, 2)), n_parallel=n_parallel)
     assert given == [4, 2, 1, 1]
-
-
-@pytest.mark.parametrize("layout, dtype", [("C", np.float64), ("F", np.float32)])
-@pytest.mark.parametrize("ones", [False, True])
-def test_gram_matrices_of_many_rows(layout, dtype, ones, rng, monkeypatch):
-    n = 40_000
-    X = LAYOUTS[layout](rng.normal(size=(n, 31)).astype(dtype))
-    columns = np.sort(rng.permutation(31)[:22])
-    W = np.column_stack([X[:, columns], np.ones(n)]) if ones else X[:, columns]
-    W = W.astype(np.longdouble)
-    sparse = rng.normal(size=n) * (rng.random(n) < 0.3)
-    for h in (np.full(n, 1.0 / n), rng.random(n), sparse, np.where(np.arange(n) < 9, 1.0, 0.0)):
-        found = []
-        for n_threads in (1, 2):
-            monkeypatch.setattr(
-                "skpd.designs.design._openmp_effective_n_threads", lambda k=n_threads: k
-            )
-            found.append(Design(X).gram(h, columns, ones))
-        expected = W.T @ (W * h[:, np.newaxis])
-        size = np.abs(W).T @ (np.abs(W) * np.abs(h)[:, np.newaxis])
-        assert np.all(np.abs(found[0] - expected) <= 1e-13 * size)
-        np.testing.assert_array_equal(found[1], found[0])

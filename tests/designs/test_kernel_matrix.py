@@ -11,13 +11,7 @@ from sklearn.preprocessing import normalize
 
 from skpd.designs import KernelMatrix, KernelMatrixByRows, KernelRows
 from skpd.estimators import kernel_values
-from skpd.estimators.kernel_values import (
-    Kernel,
-    RowsOfKernel,
-    centre_of,
-    checked_matrix,
-    gamma_of,
-)
+from skpd.estimators.kernel_values import Kernel, RowsOfKernel, centre_of, checked_matrix, gamma_of
 
 
 def smooth_kernel(rng, n=300):

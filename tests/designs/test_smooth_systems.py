@@ -48,17 +48,6 @@ def test_solutions(steps, layout, ones, rng):
         assert_allclose(solution, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_a_factor_saves_steps(rng):
-    X, ridge, factors = table(rng), np.full(90, 0.3), SystemFactors()
-    h, right = rng.uniform(0.5, 1.5, 400), rng.standard_normal(90)
-    SystemCurvature(Design(X), h, False, 0.0, factors).solution(right, ridge, 1e-9)
-    changed = h * rng.uniform(0.9, 1.1, 400)
-    curvature = SystemCurvature(Design(X), changed, False, 12.0, factors)
-    curvature.design.gram = None  # is not asked for
-    expected = dense_solution(X, changed, False, ridge, right)
-    assert_allclose(curvature.solution(right, ridge, 1e-9), expected, rtol=1e-6, atol=1e-9)
-
-
 def test_a_singular_system_leaves_the_last_iterate(rng):
     curvature = SystemCurvature(Design(table(rng)), np.zeros(400), False, 0.0, SystemFactors())
     assert_array_equal(curvature.solution(np.ones(90), np.zeros(90), 1e-9), np.zeros(90))

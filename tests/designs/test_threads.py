@@ -16,11 +16,7 @@ from skpd import (
     regularization_path,
 )
 from skpd.designs import dense_gram
-from skpd.designs.threads import (
-    WORTH_THREADS,
-    blas_threads_for_product,
-    one_blas_thread,
-)
+from skpd.designs.threads import WORTH_THREADS, blas_threads_for_product, one_blas_thread
 from skpd.solvers.newton import output_systems
 
 
@@ -52,16 +48,6 @@ def two_threads():
     """Whatever the environment says."""
     with _get_threadpool_controller().limit(limits=2, user_api="blas"):
         yield blas_threads()
-
-
-def test_the_last_out_restores_what_the_first_in_found(two_threads):
-    one_blas_thread.__enter__()
-    one_blas_thread.__enter__()
-    assert set(blas_threads()) == {1}
-    one_blas_thread.__exit__(None, None, None)
-    assert set(blas_threads()) == {1}
-    one_blas_thread.__exit__(None, None, None)
-    assert blas_threads() == two_threads
 
 
 def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
@@ -103,6 +89,8 @@ def test_large_products_in_a_fit_have_threads(two_threads):
     assert blas_threads() == two_threads
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_all_of_a_fit_has_one_thread(two_threads, rng):
     X, seen = rng.normal(size=(50, 3)), []
 
@@ -119,15 +107,6 @@ def test_all_of_a_fit_has_one_thread(two_threads, rng):
     PathCV(Observed(), alphas=[0.1, 1e-9], cv=2).fit(X, y)
     assert len(seen) >= 5 and all(each == {1} for each in seen)
     assert blas_threads() == two_threads
-
-
-def test_overlapping_fits_of_living_threads_leave_blas_as_it_was(two_threads, rng):
-    """The last fit to end may be in another thread than the first to begin."""
-    X = rng.normal(size=(3000, 20))
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(10):
-            list(pool.map(lambda alpha: LassoPDCertified(alpha).fit(X, X[:, 0]), [0.1, 0.01, 0.3]))
-            assert blas_threads() == two_threads
 
 
 def test_the_limit_is_lifted_after_an_error(two_threads):

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.boosting import best_soft_margin, every_stump
 from skpd import LPBoostClassifier
@@ -17,11 +16,6 @@ from skpd.problems.boosting import BoostingProblem
 from skpd.problems.hypotheses import AllStumps
 from skpd.solvers.boosting.columns import generate_columns
 from tests.oracles.optima import optimal_value
-
-
-@parametrize_with_checks([LPBoostClassifier(nu=0.5)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def random_problem(seed):
@@ -135,29 +129,6 @@ def test_best_stump_is_the_best_of_all(seed):
     assert edge + rounding >= best
     np.testing.assert_array_equal(stump.predict(X), values)
     assert values @ (w * y) == pytest.approx(edge, abs=1e-14)
-
-
-def test_weights_are_repeated_rows():
-    X, y, _, _ = random_problem(8)
-    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
-    weighted = LPBoostClassifier(nu=0.4).fit(X, y, sample_weight=counts)
-    repeated = LPBoostClassifier(nu=0.4).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
-    assert weighted.certificate_.dual == pytest.approx(repeated.certificate_.dual, abs=1e-10)
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
-    assert np.sum(weighted.dual_coef_) == pytest.approx(1.0)
-    assert np.all(weighted.dual_coef_[counts == 0] == 0.0)
-
-
-def test_the_model_attains_its_lower_bound():
-    X, y, _, _ = random_problem(8)
-    clf = LPBoostClassifier(nu=0.5).fit(X, np.where(y > 0, "yes", "no"))
-    margins = np.sort(y * clf.decision_function(X))
-    half = np.full(len(y), 2.0 / len(y))  # the caps, filled from the smallest margin on
-    half = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(half)[:-1]]), 0.0, half)
-    assert clf.certificate_.dual == pytest.approx(half @ margins, abs=1e-12)
-    assert clf.certificate_.primal - clf.certificate_.dual <= clf.tol
-    assert set(clf.predict(X)) <= {"yes", "no"}
-    assert np.sum(clf.estimator_weights_) == pytest.approx(1.0)
 
 
 def test_other_weak_learner_is_certified_over_what_it_found():

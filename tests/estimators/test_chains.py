@@ -14,42 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skpd import ChainCRF, ChainM3N, PathCV
-from skpd.designs import Design
-from skpd.designs.chains import ChainsDesign
-from tests.oracles.chain_labelings import (
-    K,
-    features,
-    generated,
-    labelings,
-    scores_of,
-)
+from tests.oracles.chain_labelings import K, features, generated, labelings, scores_of
 from tests.oracles.optima import optimal_value
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_map_and_its_transpose(sparse):
-    X, _, z = generated(5)
-    tokens = np.vstack(X)
-    design = ChainsDesign(Design(sp.csr_array(tokens) if sparse else tokens), K)
-    rng = np.random.default_rng(0)
-    v = rng.standard_normal(design.shape[1])
-    W, T = v[: -K * K].reshape(-1, K), v[-K * K :]
-    expected = np.append(np.ravel(tokens @ W), T)
-    high, low, error = design.matvec_compensated(v, 0.0)
-    bounded, bound = design.matvec_bounded(v, 0.0)
-    np.testing.assert_allclose(design.matvec(v), expected, rtol=1e-12, atol=1e-13)
-    assert np.all(np.abs(high + low - expected) <= error + 1e-13)
-    assert np.all(np.abs(bounded - high) <= bound + error + np.abs(low))
-    c = rng.uniform(0.5, 1.0, size=len(z))
-    product, error = design.rmatvec_compensated(c, z)
-    np.testing.assert_allclose(product, design.rmatvec(c * z), rtol=1e-12, atol=1e-12)
-    assert product @ v == pytest.approx((c * z) @ expected, rel=1e-12)
-    squares = np.append(np.repeat(np.sqrt(c[: -K * K].reshape(-1, K).T @ tokens**2), 1), 0)
-    norms = design.column_norms(c)
-    assert norms[0] == pytest.approx(squares.reshape(-1)[0], rel=1e-12)
-    np.testing.assert_allclose(norms[-K * K :], np.sqrt(c[-K * K :]), rtol=1e-12)
-    matrix = np.array([design.matvec(e) for e in np.eye(design.shape[1])]).T
-    np.testing.assert_allclose(design.row_norms(), np.linalg.norm(matrix, axis=1), rtol=1e-12)
 
 
 def crf_objective(X, y, alpha, cost=None):
@@ -152,25 +118,6 @@ def test_accelerated_gradients_reach_the_optimum_of_clarabel(penalty, options):
     assert fitted.certificate_.primal == pytest.approx(optimum, rel=0.1)
 
 
-@pytest.mark.parametrize("options", [{}, {"memory": "one"}, {"output": "best"}], ids=str)
-@pytest.mark.parametrize("penalty", ["l2", "l1"])
-def test_accelerated_gradients_of_random_fields_with_costs(penalty, options):
-    """The optimum is bounded by a long run of another method; SciPy has that for l2."""
-    X, y, _ = generated(7)
-    y[0][0], y[0][1], y[1][0] = 0, 1, 2
-    model = ChainCRF(0.05, penalty=penalty, cost="hamming", tol=1e-8)
-    exact = clone(model).fit(X, y).certificate_
-    fitted = model.set_params(solver="agm", solver_options=options, tol=1e-4).fit(X, y)
-    assert fitted.converged_ and fitted.solver_ == "agm"
-    assert fitted.certificate_.dual <= exact.primal
-    assert exact.dual <= fitted.certificate_.primal <= exact.primal * (1.0 + 1e-3)
-    for n in (1, 3, 10):  # whatever the averages are, they prove no more than is true
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            early = clone(model).set_params(max_iter=n, tol=1e-9).fit(X, y)
-        assert early.certificate_.dual <= exact.primal
-
-
 def test_costs_in_the_exponent_are_refused_by_other_names():
     X, y, _ = generated(7)
     with pytest.raises(ValueError, match="'cost' parameter of ChainCRF must be a str among"):
@@ -271,6 +218,8 @@ def test_squares_of_features_that_overflow(rng):
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transitions_).all()
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_alpha_chosen_along_the_path():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 3)) for _ in range(12)]

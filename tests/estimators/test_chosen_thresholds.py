@@ -75,6 +75,25 @@ def test_against_clarabel(biases, rng):
         assert expected - 1e-3 <= found.dual <= expected * (1 + 1e-7)
 
 
+@pytest.mark.parametrize("parameters, message", [
+    ({"loss": "absolute"}, "thresholds needs loss='hinge', got loss='absolute'"),
+    ({"thresholds": (0, 3, 6)}, r"must be 4 increasing finite numbers.*5 levels.*\(0, 3, 6\)"),
+    ({"thresholds": (0, 3, 3, 6)}, r"increasing finite numbers.*got \(0, 3, 3, 6\)"),
+    ({"thresholds": (9, 6, 3, 0)}, r"increasing finite numbers.*got \(9, 6, 3, 0\)"),
+    ({"thresholds": (0, 3, 6, np.inf)}, "increasing finite numbers.*inf"),
+    ({"thresholds": (0, 3, 6, 1e100)}, "thresholds must hold values of at most 1e.70 in size"),
+    ({"thresholds": [STARS]}, "must be 4 increasing finite numbers"),
+    ({"thresholds": list("abcd")}, "thresholds must hold numbers"),
+    ({"thresholds": 3.0}, "'thresholds' parameter of MatrixCompletionPD must be an array-like"),
+])  # fmt: skip
+def test_what_is_wrong_is_named(parameters, message):
+    pairs = np.column_stack([np.arange(5)] * 2)
+    with pytest.raises(ValueError, match=message):
+        MatrixCompletionPD(**{"loss": "hinge", "thresholds": STARS, **parameters}).fit(
+            pairs, np.arange(1.0, 6.0)
+        )
+
+
 @pytest.mark.parametrize("biases", [False, True])
 def test_like_other_models(biases):
     pairs, y, weights = ratings(seed=7, n=300)
@@ -100,22 +119,3 @@ def test_like_other_models(biases):
         (unknown,) = model.predict([[100, 0]])
     bias = model.column_biases_[0] + model.intercept_
     assert unknown == model.levels_[np.searchsorted(THRESHOLDS, bias)]
-
-
-@pytest.mark.parametrize("parameters, message", [
-    ({"loss": "absolute"}, "thresholds needs loss='hinge', got loss='absolute'"),
-    ({"thresholds": (0, 3, 6)}, r"must be 4 increasing finite numbers.*5 levels.*\(0, 3, 6\)"),
-    ({"thresholds": (0, 3, 3, 6)}, r"increasing finite numbers.*got \(0, 3, 3, 6\)"),
-    ({"thresholds": (9, 6, 3, 0)}, r"increasing finite numbers.*got \(9, 6, 3, 0\)"),
-    ({"thresholds": (0, 3, 6, np.inf)}, "increasing finite numbers.*inf"),
-    ({"thresholds": (0, 3, 6, 1e100)}, "thresholds must hold values of at most 1e.70 in size"),
-    ({"thresholds": [STARS]}, "must be 4 increasing finite numbers"),
-    ({"thresholds": list("abcd")}, "thresholds must hold numbers"),
-    ({"thresholds": 3.0}, "'thresholds' parameter of MatrixCompletionPD must be an array-like"),
-])  # fmt: skip
-def test_what_is_wrong_is_named(parameters, message):
-    pairs = np.column_stack([np.arange(5)] * 2)
-    with pytest.raises(ValueError, match=message):
-        MatrixCompletionPD(**{"loss": "hinge", "thresholds": STARS, **parameters}).fit(
-            pairs, np.arange(1.0, 6.0)
-        )

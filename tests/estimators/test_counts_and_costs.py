@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
 from numpy.testing import assert_allclose
-from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import (
     GammaPD,
@@ -30,7 +27,6 @@ from skpd import (
     RowBlocks,
     TweediePD,
     certify,
-    coef_table,
     regularization_path,
 )
 from skpd.losses import Poisson
@@ -51,18 +47,6 @@ MODELS = {
         TweedieRegressor(power=1.4, link="log"),
     ),
 }
-
-
-@parametrize_with_checks(
-    [
-        PoissonPD(1e-3, penalty="l1"),
-        PoissonPD(dispersion=0.5, alpha=1e-3, penalty="l1"),
-        GammaPD(1e-3, penalty="l1"),
-        TweediePD(1e-3, penalty="l1"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -130,6 +114,8 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
     assert again.relative_gap <= 1e-7
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("shift", [-600.0, 600.0])
 @pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
 def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
@@ -164,42 +150,6 @@ def test_costs_of_all_sizes(rng):
     assert value < 0.95 * objective(0.0 * model.coef_, np.log(y.mean()))
     larger = GammaPD(1e-4, tol=1e-8, penalty="l1").fit(X, 1e200 * y)  # the deviance has no unit
     assert_allclose(larger.certificate_.primal, value, rtol=1e-6)
-
-
-def test_constraints_and_bounds(data):
-    X, y, offset, _ = data
-    equal = LinearConstraint([[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]], 0.0, 0.0)
-    model = PoissonPD(alpha=0.01, constraints=equal, tol=1e-9, penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    assert_allclose(model.coef_[0], -model.coef_[1], atol=1e-12)
-    halves = np.column_stack([X[:, 0] - X[:, 1], X[:, 2:]])
-    weights = np.array([2.0, 1.0, 1.0, 1.0, 1.0])
-    same = PoissonPD(alpha=0.01, penalty_weights=weights, tol=1e-9, penalty="l1")
-    same.fit(halves, y["poisson"], offset=offset)
-    assert_allclose(model.certificate_.primal, same.certificate_.primal, rtol=1e-8)
-    positive = PoissonPD(alpha=0.01, bounds=(0.0, np.inf), penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    assert positive.coef_.min() >= 0.0 and positive.coef_[0] > 0.3
-
-
-def test_offsets_are_weights_of_rates(data):
-    """y exp(-o) with the weight exp(a o) has the same deviance, for a = 2 - power."""
-    X, y, offset, _ = data
-    for model, a in (
-        (PoissonPD(1e-3, penalty="l1"), 1.0),
-        (TweediePD(power=1.4, alpha=1e-3, penalty="l1"), 0.6),
-        (GammaPD(1e-3, penalty="l1"), 0.0),
-    ):
-        t = y["gamma"] if a == 0.0 else y["poisson"]
-        weights = np.exp(a * offset)
-        model.set_params(alpha=0.02, tol=1e-11).fit(X, t, offset=offset)
-        coef, intercept = model.coef_, model.intercept_
-        model.set_params(alpha=0.02 / weights.mean())
-        model.fit(X, t * np.exp(-offset), sample_weight=weights)
-        assert_allclose(coef, model.coef_, atol=1e-6)
-        assert_allclose(intercept, model.intercept_, atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "generalized_hinge"])
@@ -251,6 +201,9 @@ def test_offsets_of_regressors_are_taken_off_the_targets(data, rng):
     assert chosen.alpha_ == LassoPDCertifiedCV(alphas=10).fit(X, y - offset).alpha_
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
+@pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_paths_and_cross_validation_with_offsets(data):
     X, y, offset, weights = data
     y = y["poisson"]
@@ -283,22 +236,6 @@ def test_paths_and_cross_validation_with_offsets(data):
     assert_allclose(by_auc.cv_results_["split0_test_score"], auc)
 
 
-def test_grid_search_routes_offsets(data):
-    X, y, offset, _ = data
-    y = y["poisson"]
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = (
-            PoissonPD(1e-3, penalty="l1")
-            .set_fit_request(offset=True)
-            .set_score_request(offset=True)
-        )
-        search = GridSearchCV(model, {"alpha": [0.1, 0.01]}, cv=KFold(3)).fit(X, y, offset=offset)
-    train, test = next(KFold(3).split(X))
-    one = PoissonPD(0.01, penalty="l1").fit(X[train], y[train], offset=offset[train])
-    score = one.score(X[test], y[test], offset=offset[test])
-    assert_allclose(search.cv_results_["split0_test_score"][1], score)
-
-
 @pytest.mark.parametrize("loss", [Poisson(), PdproxSVC(loss="hinge")._get_loss()], ids=str)
 @pytest.mark.parametrize("n_blocks", [1, 5])
 def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
@@ -314,16 +251,6 @@ def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
     assert_allclose(found.certificate.primal, best, rtol=1e-6)
     assert found.certificate.dual <= best * (1.0 + 1e-8)
     assert found.certificate.relative_gap <= 1e-8
-
-
-def test_warm_starts_and_tables(data):
-    X, y, offset, _ = data
-    model = PoissonPD(0.01, warm_start=True, tol=1e-8, penalty="l1").fit(
-        X, y["poisson"], offset=offset
-    )
-    model.fit(X, y["poisson"], offset=offset)
-    assert model.n_iter_ <= 1
-    assert list(coef_table(model)["coef"]) == [model.intercept_, *model.coef_]
 
 
 def test_scores_are_of_rows_with_weights():
@@ -345,6 +272,8 @@ def test_scores_are_of_rows_with_weights():
         model.score(X, y[:2])
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_scores_of_folds_without_claims(data):
     X, y, _, _ = data
     model = PoissonPD(0.01, penalty="l1").fit(X, y["poisson"])

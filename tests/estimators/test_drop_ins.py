@@ -11,7 +11,6 @@ from scipy.optimize import lsq_linear, nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
-    ElasticNet,
     ElasticNetCV,
     Lasso,
     LassoCV,
@@ -134,15 +133,8 @@ def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
             regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
 
 
-@pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
-def test_elastic_net_of_positive_coefficients(l1_ratio, rng):
-    X, y = data(rng)
-    theirs = ElasticNet(0.1, l1_ratio=l1_ratio, positive=True, tol=1e-13, max_iter=10**5)
-    ours = ElasticNetPD(0.1, l1_ratio=l1_ratio, positive=True, tol=1e-13).fit(X, y)
-    assert_allclose(ours.coef_, theirs.fit(X, y).coef_, atol=1e-6)
-    assert (ours.coef_ >= 0.0).all() and (ours.coef_ == 0.0).any()
-
-
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.usefixtures("alphas_of_scikit_learn")
 def test_elastic_net_of_positive_coefficients_by_cross_validation(rng):
     X, y = data(rng)
@@ -238,20 +230,15 @@ def test_paths_name_the_parameters_that_they_do_not_have(model, rng):
         model.path(X, Y, normalize=True, copy_X=True, tol=0.1)
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
-    "model",
-    [
-        LassoPDCertified(0.1),
-        PoissonPD(0.1),
-        OrdinalPD(0.1),
-        CoxPD(0.1),
-        KernelPdproxRegressor(0.1),
-    ],
-    ids=lambda model: type(model).__name__,
+    "kind", [LassoPDCertified, PoissonPD, OrdinalPD, CoxPD, KernelPdproxRegressor]
 )
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_intercepts_are_numbers_of_numpy(model, fit_intercept, rng):
+def test_intercepts_are_numbers_of_numpy(kind, fit_intercept, rng):
     X, y = data(rng)
+    model = kind(0.1)
     y = np.where(y > np.median(y), 1.0, 2.0)
     target = np.column_stack([y, y > 1.5]) if isinstance(model, CoxPD) else y
     if "fit_intercept" in model.get_params():
@@ -259,24 +246,6 @@ def test_intercepts_are_numbers_of_numpy(model, fit_intercept, rng):
     intercept = model.fit(X, target).intercept_
     assert type(intercept) is np.float64 and intercept.shape == ()
     assert isinstance(intercept.item(), float)
-
-
-@pytest.mark.parametrize("positive", [False, True])
-def test_paths_with_intercepts_are_those_of_centred_data(positive, rng):
-    X, y = data(rng)
-    X += 3.0
-    options = {"alphas": 9, "eps": 1e-2, "positive": positive}
-    alphas, coefs, _ = LassoPDCertified.path(X, y, fit_intercept=True, tol=1e-11, **options)
-    centred = X - X.mean(axis=0), y - y.mean()
-    expected = lasso_path(*centred, tol=1e-13, max_iter=10**5, **options)
-    assert_allclose(alphas, expected[0])
-    assert_allclose(coefs, expected[1], atol=1e-5)
-    whole = regularization_path(
-        LassoPDCertified(positive=positive, tol=1e-11), X, y, alphas=alphas
-    )
-    assert_allclose(coefs, whole.coefs.T, atol=1e-5)
-    with pytest.raises(ValueError, match=r"got alpha, precompute\. It takes alphas in place of"):
-        LassoPDCertified.path(X, y, precompute=True, alpha=0.1)
 
 
 @pytest.mark.parametrize(
@@ -295,20 +264,6 @@ def test_one_number_is_the_offset_of_all_rows(model, n_outputs, rng):
     coef = model.coef_
     assert_array_equal(model.fit(X, target, offset=0.7).coef_, coef)
     assert_array_equal(model.predict(X, offset=0.7), predicted)
-
-
-def test_check_input_is_taken_and_data_checked_all_the_same(rng):
-    X, y = data(rng)
-    for check_input in (True, False):
-        ours = LassoPDCertified(0.1).fit(X, y, None, check_input)
-        assert_array_equal(ours.coef_, LassoPDCertified(0.1).fit(X, y).coef_)
-        with pytest.raises(ValueError, match="NaN"):
-            ElasticNetPD().fit(np.full_like(X, np.nan), y, check_input=check_input)
-    found = LassoPDCertified.path(X, y, alphas=[0.1], check_input=False)
-    assert found[1].shape == (8, 1)
-    with pytest.warns(ConvergenceWarning) as caught:
-        ElasticNetPD(0.01, max_iter=1, solver="agm").fit(X, y)
-    assert caught[0].filename == __file__
 
 
 def test_alphas_must_not_be_strings(rng):

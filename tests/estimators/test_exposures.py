@@ -1,9 +1,8 @@
-"""Exposures, residuals, dispersion and shares of deviance, against other libraries."""
+"""Exposures, residuals, dispersion and shares of deviance, against statsmodels."""
 
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -11,8 +10,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import d2_tweedie_score, mean_tweedie_deviance
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skpd import (
     GammaPD,
@@ -22,7 +19,6 @@ from skpd import (
     PoissonPD,
     RowBlocks,
     TweediePD,
-    certify,
     regularization_path,
 )
 
@@ -100,31 +96,8 @@ def test_shares_of_the_deviance_of_statsmodels(name, data):
     assert_allclose(model.score(X, y[name], **given), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.05])
 @pytest.mark.parametrize("name", MODELS)
-def test_models_of_glum(name, alpha, data):
-    glum = pytest.importorskip("glum")
-    X, y, exposure, _ = data
-    families = {
-        "poisson": glum.PoissonDistribution(),
-        "negative_binomial": glum.NegativeBinomialDistribution(0.7),
-        "gamma": glum.GammaDistribution(),
-        "tweedie": glum.TweedieDistribution(1.4),
-    }
-    theirs = glum.GeneralizedLinearRegressor(
-        family=families[name], link="log", alpha=alpha, gradient_tol=1e-10
-    ).fit(X, y[name], offset=np.log(exposure))
-    model = MODELS[name][0].set_params(alpha=alpha, fit_intercept=True, tol=1e-12)
-    model.fit(X, y[name], exposure=exposure)
-    assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
-    assert_allclose(model.intercept_, theirs.intercept_, atol=1e-6)
-    mean, weights = model.predict(X, exposure=exposure), np.arange(N) % 2 + 1.0
-    scale = families[name].dispersion(y[name], mean, sample_weight=weights, ddof=D + 1)
-    own = model.estimate_scale(X, y[name], weights, exposure=exposure)
-    assert_allclose(own, scale, rtol=1e-7)  # powers are in single precision there
-
-
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore:.*is scored without")
 def test_scores(name, data, rng):
     X, y, exposure, offset = data
     y, weights = y[name], rng.uniform(size=N)
@@ -158,33 +131,6 @@ def test_scores_where_no_rate_is_explained(data):
     assert model.score(X, 3.0 * exposure, exposure=exposure) == 0.0
     assert model.score(X, np.zeros(N), exposure=exposure) == 0.0
     assert model.score(X[:2], [0.0, 1.0], [1.0, 1.0], exposure=[0.5, 1.0]) < 1.0
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_exposures_are_offsets(name, data):
-    X, y, exposure, offset = data
-    y, (model, _) = y[name], MODELS[name]
-    model.set_params(alpha=0.01, fit_intercept=True)
-    total = np.log(exposure) + offset
-    expected = model.fit(X, y, offset=total).coef_.copy()
-    mean, score = model.predict(X, total), model.score(X, y, offset=total)
-    index = np.random.default_rng(0).permutation(N)
-    for e, o in (
-        (exposure, offset),
-        (exposure[:, np.newaxis], offset),
-        (exposure.tolist(), offset[:, np.newaxis]),
-        (pd.Series(exposure, index), pd.Series(offset)),  # places count, not the index
-        (pd.Series(exposure).astype("Float64"), offset),
-        (np.exp(total), None),
-        (np.exp(total), 0.0),
-        (2.0, total - np.log(2.0)),
-    ):
-        for A in (X, sp.csr_array(X), RowBlocks([X]), pd.DataFrame(X), X.tolist()):
-            model.fit(A, y, offset=o, exposure=e)
-            assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-9)
-        assert_allclose(model.predict(X, o, e), mean, rtol=1e-6)
-        assert_allclose(model.score(X, y, offset=o, exposure=e), score, rtol=1e-9)
-    assert certify(model, X, y, offset=total).relative_gap <= model.tol
 
 
 def test_exposures_that_are_refused(data):
@@ -239,37 +185,6 @@ def test_residuals_that_are_refused(data):
     squares = np.sum(selected.residuals(X, y["gamma"]) ** 2)
     scale = selected.estimate_scale(X, y["gamma"], kind="deviance")
     assert_allclose(scale, squares / (N - n_numbers))
-
-
-@pytest.mark.parametrize("certified", [None, 3e-4])
-def test_paths_and_cross_validation(certified, data):
-    X, y, exposure, offset = data
-    y, more = y["poisson"], {"exposure": exposure, "offset": offset}
-    total, folds = np.log(exposure) + offset, list(KFold(3).split(X))
-    model = make_pipeline(StandardScaler(), PoissonPD(alpha=1e-3, penalty="l2"))
-    search = PathCV(model, alphas=[10.0, 0.1], cv=folds, certified=certified)
-    expected = PathCV(model, alphas=[10.0, 0.1], cv=folds, certified=certified)
-    search.fit(X, y, **more)
-    expected.fit(X, y, offset=total)
-    assert_allclose(
-        search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], rtol=1e-9
-    )
-    if certified:
-        assert_allclose(search.may_be_best_, expected.may_be_best_)
-        assert 0 < np.sum(search.may_be_best_) < len(search.may_be_best_)
-    assert_allclose(search.predict(X, **more), expected.predict(X, total), rtol=1e-9)
-    assert_allclose(search.score(X, y, **more), expected.score(X, y, offset=total), rtol=1e-9)
-    train, test = folds[0]
-    fitted = model.fit(X[train], y[train])
-    fitted[-1].set_params(alpha=search.alphas_[-1])
-    Z, Z_test = fitted[0].transform(X[train]), fitted[0].transform(X[test])
-    one = fitted[-1].fit(Z, y[train], exposure=exposure[train], offset=offset[train])
-    score = one.score(Z_test, y[test], exposure=exposure[test], offset=offset[test])
-    assert_allclose(search.cv_results_["split0_test_score"][-1], score, atol=1e-2)
-    path = regularization_path(PoissonPD(), X, y, alphas=[0.1], **more)
-    other = regularization_path(PoissonPD(), X, y, alphas=[0.1], offset=total)
-    assert_allclose(path.coefs, other.coefs, rtol=1e-9)
-    assert_allclose(path.predict(X, **more), other.predict(X, total), rtol=1e-9)
 
 
 def test_searches_route_exposures(data):

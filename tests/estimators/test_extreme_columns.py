@@ -26,7 +26,6 @@ from skpd import (
     certify,
 )
 from skpd.designs import Design
-from skpd.designs.outputs import SharedDesign
 
 LAYOUTS = {
     "dense": np.array, "Fortran": np.asfortranarray, "CSR": sp.csr_array, "CSC": sp.csc_matrix,
@@ -154,22 +153,6 @@ def test_norms_of_columns(layout):
     design = Design(LAYOUTS[layout](X))
     norms = design.column_norms(np.full(2, 0.25))
     assert_allclose(norms, [2.5e-200, 2.5e200, 0.0, 2.5], rtol=1e-15)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_designs_in_units(layout, rng):
-    X = rng.normal(size=(6, 3))
-    exponents = np.array([3, 0, -40])
-    design = Design(LAYOUTS[layout](X))
-    scaled = design.in_units(exponents)
-    w = rng.normal(size=3)
-    assert_allclose(scaled.matvec(w), np.ldexp(X, -exponents) @ w, rtol=1e-13)
-    assert_allclose(design.matvec(w), X @ w, rtol=1e-13)
-    shared = SharedDesign(design, 2).in_units(np.repeat(exponents, 2))
-    W = rng.normal(size=(3, 2))
-    assert_allclose(
-        shared.matvec(W.ravel()).reshape(6, 2), np.ldexp(X, -exponents) @ W, rtol=1e-13
-    )
 
 
 def test_penalised_columns_beside_extreme_ones(rng):

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from skpd import CoxPD, LogisticPD, MultinomialPD, MultiTaskPD, OrdinalPD
+from skpd import CoxPD, LogisticPD, MultinomialPD, MultiTaskPD
 
 TOL = 1e-12
 
@@ -54,53 +53,6 @@ def test_cox_is_that_of_statsmodels(ties, stratified, rossi):
     ours = CoxPD(0, ties=ties, tol=TOL).fit(X, np.column_stack([week, arrest]), strata=strata)
     assert ours.converged_
     assert_allclose(ours.coef_, theirs.params, atol=1e-6)
-
-
-def test_cox_is_that_of_lifelines(rossi):
-    X, week, arrest = rossi
-    table = X.assign(week=week, arrest=arrest)
-    theirs = CoxPHFitter(penalizer=0).fit(
-        table, "week", "arrest", fit_options={"precision": 1e-14, "r_precision": 1e-14}
-    )
-    ours = CoxPD(0, tol=TOL).fit(X, np.column_stack([week, arrest]))
-    assert_allclose(ours.coef_, theirs.params_, atol=1e-6)
-
-
-def test_free_features_of_a_penalised_cox_model_are_those_of_coxnet(rossi):
-    linear_model = pytest.importorskip("sksurv.linear_model")
-    X, week, arrest = rossi
-    X = X / X.std()
-    factors = np.array([0.0, 0.0, 1.0, 1.0, 2.0, 1.0, 1.0])
-    theirs = linear_model.CoxnetSurvivalAnalysis(
-        alphas=[0.04], l1_ratio=1.0, penalty_factor=factors, tol=1e-14, max_iter=1_000_000
-    ).fit(X, np.rec.fromarrays([arrest > 0, week], names="event, time"))
-    # its factors are rescaled to a mean of 1
-    alpha = 0.04 / factors.mean()
-    ours = CoxPD(alpha, ties="breslow", penalty_weights=factors, tol=TOL)
-    ours.fit(X, np.column_stack([week, arrest]))
-    assert 0 < np.count_nonzero(ours.coef_) < 7
-    assert_allclose(ours.coef_, theirs.coef_[:, 0], atol=1e-6)
-
-
-def test_ordered_classes_are_one_logistic_regression_of_all_thresholds(rng):
-    X = rng.normal(size=(300, 3))
-    y = np.digitize(X[:, 0] + rng.logistic(size=300), [-1.0, 1.0])
-    above = (y[:, np.newaxis] > np.arange(2)).astype(float)
-    exog = np.hstack([np.repeat(X, 2, axis=0), -np.tile(np.eye(2), (300, 1))])
-    theirs = sm.Logit(np.ravel(above), exog).fit(disp=0, tol=1e-14)
-    ours = OrdinalPD(0, tol=1e-10).fit(X, y)
-    assert ours.converged_
-    assert_allclose(np.append(ours.coef_, ours.thresholds_), theirs.params, atol=1e-6)
-
-
-def test_two_ordered_classes_are_those_of_statsmodels(rng):
-    from statsmodels.miscmodels.ordinal_model import OrderedModel
-
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] + rng.logistic(size=300) > 0.0).astype(int)
-    theirs = OrderedModel(y, X, distr="logit").fit(method="newton", disp=0, tol=1e-14)
-    ours = OrdinalPD(0, tol=1e-10).fit(X, y)
-    assert_allclose(np.append(ours.coef_, ours.thresholds_), theirs.params, atol=1e-6)
 
 
 def test_several_outputs_are_least_squares(rng):

@@ -4,33 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_diabetes
-from sklearn.linear_model import QuantileRegressor
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import (
-    GroupLassoPD,
-    LassoPDCertified,
-    PathCV,
-    RowBlocks,
-    certify,
-    regularization_path,
-)
+from skpd import GroupLassoPD, RowBlocks, certify, regularization_path
 from tests.oracles.reference import conic_programme
 
 GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}
-
-
-@parametrize_with_checks([GroupLassoPD(alpha=0.01, groups=1, tol=1e-13)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.fixture(scope="module")
-def diabetes():
-    X, y = load_diabetes(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
 
 
 def test_orthogonal_features_shrink_in_groups():
@@ -69,23 +47,6 @@ def test_conditions_of_the_optimum(layout, diabetes):
     assert kept == {"person": False, "body": True, "blood": True}
 
 
-def test_groups_of_one_are_the_lasso(diabetes):
-    ours = GroupLassoPD(2.0, groups=1, tol=1e-12).fit(*diabetes)
-    assert_allclose(ours.coef_, LassoPDCertified(2.0, tol=1e-12).fit(*diabetes).coef_, atol=1e-6)
-    with pytest.warns(UserWarning, match="GroupLassoPD has groups=None") as caught:
-        GroupLassoPD(2.0).fit(*diabetes)
-    assert caught[0].filename == __file__
-
-
-def test_quantiles(diabetes):
-    X, y = diabetes
-    ours = GroupLassoPD(0.1, groups=1, loss="pinball", quantile=0.8, tol=1e-9).fit(X, y)
-    theirs = QuantileRegressor(alpha=0.1, quantile=0.8).fit(X, y)
-    r = y - theirs.predict(X)
-    objective = np.maximum(0.8 * r, -0.2 * r).mean() + 0.1 * abs(theirs.coef_).sum()
-    assert_allclose(ours.certificate_.primal, objective, rtol=1e-8)
-
-
 def test_groups_that_overlap(diabetes):
     """The sums of the latent vectors are the coefficients, for `certify` too."""
     X, y = diabetes
@@ -100,18 +61,6 @@ def test_groups_that_overlap(diabetes):
     objective = ((y - model.predict(X)) ** 2).mean() / 2 + 3.0 * norms
     assert_allclose(model.certificate_.primal, objective, rtol=1e-10)
     assert_allclose(certify(model, X, y).primal, objective, rtol=1e-10)
-
-
-def test_blocks_paths_and_single_precision(diabetes):
-    X, y = diabetes
-    options = {"groups": GROUPS, "tol": 1e-9}
-    in_memory = GroupLassoPD(5.0, **options).fit(X, y)
-    blocks = RowBlocks(np.array_split(X, 4))
-    assert_allclose(GroupLassoPD(5.0, **options).fit(blocks, y).coef_, in_memory.coef_, atol=1e-4)
-    single = GroupLassoPD(5.0, groups=GROUPS).fit(X.astype(np.float32), y)
-    assert single.coef_.dtype == np.float32
-    search = PathCV(GroupLassoPD(groups=GROUPS), alphas=8, cv=4).fit(X, y)
-    assert 0.4 < search.best_score_ < 0.55
 
 
 def test_groups_of_coefficients_that_are_not_negative_are_those_of_skglm(diabetes):

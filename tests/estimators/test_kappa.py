@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -55,19 +55,6 @@ def test_scale_against_formula(norm, layout, offset, noisy, rng):
     assert np.array_equal(number.coef_, model.coef_)
 
 
-@pytest.mark.parametrize("norm", ORDERS)
-@pytest.mark.parametrize("scale", [1e-6, 100.0])
-def test_default_follows_the_scale_of_the_features(norm, scale, noisy):
-    """Together with epsilon: coefficients are divided by the scale, predictions are the same."""
-    X, y = noisy
-    model = DRSVMClassifier(0.05, norm=norm, tol=1e-9).fit(X, y)
-    scaled = DRSVMClassifier(0.05 * scale, norm=norm, tol=1e-9).fit(scale * X, y)
-    assert model.coef_.any()
-    assert_allclose(scaled.kappa_, scale * model.kappa_)
-    assert_allclose(scaled.certificate_.primal, model.certificate_.primal, rtol=1e-8)
-    assert_allclose(scale * scaled.coef_, model.coef_, atol=1e-5)
-
-
 @pytest.mark.parametrize("solver", ["auto", "isg"])
 @pytest.mark.parametrize(
     "X, kappa",
@@ -92,14 +79,6 @@ def test_one_row_of_each_class():
     model = DRSVMClassifier(0.1).fit([[0.0], [3.0]], [0, 1])
     assert_allclose(model.kappa_, 4.0 * 1.5, rtol=1e-12)
     assert model.score([[0.0], [3.0]], [0, 1]) == 1.0
-
-
-def test_all_classes_share_one_number():
-    X, y = load_iris(return_X_y=True)
-    model = DRSVMClassifier().fit(X, y)
-    assert_allclose(model.kappa_, scale_of(X, 2))
-    losses = [certificate.primal for certificate in model.certificate_]
-    assert_allclose(model.worst_case_loss(X, y), losses, rtol=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
@@ -128,6 +107,8 @@ def test_other_data_is_met_with_the_fitted_number(epsilon, noisy):
     assert_allclose(clone(model).fit(Z, labels).kappa_, scale_of(Z, 2))
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_paths_and_folds_use_the_number_of_their_own_rows(cancer):
     X, y = cancer
     scaler, model = StandardScaler(), DRSVMClassifier(tol=1e-3)
@@ -144,15 +125,6 @@ def test_paths_and_folds_use_the_number_of_their_own_rows(cancer):
     search = PathCV(pipeline, alphas=[3.0, 1.0], cv=folds, scoring=accuracy).fit(X, y)
     assert_allclose(numbers, np.repeat([scale_of(X[train], 2) for train, _ in folds], 2))
     assert_allclose(search.best_estimator_[-1].kappa_, scale_of(X, 2))
-
-
-def test_searches_over_names_and_numbers(cancer):
-    X, y = StandardScaler().fit_transform(cancer[0]), cancer[1]
-    values = ["scale", 1.0, np.inf]
-    search = GridSearchCV(DRSVMClassifier(0.05, tol=1e-3), {"kappa": values}, cv=3).fit(X, y)
-    scores = dict(zip(values, search.cv_results_["mean_test_score"], strict=True))
-    assert scores["scale"] > scores[1.0]
-    assert search.best_estimator_.set_params(kappa=2.0).fit(X, y).kappa_ == 2.0
 
 
 @pytest.mark.parametrize("kappa", ["scal", 0.0, -1.0, np.nan, None])

@@ -1,13 +1,11 @@
 """Times of entry: against formulas, Newton's method, lifelines, statsmodels and brute force."""
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -88,6 +86,8 @@ def ridge_by_newton(alpha, *data):
     return objective(w)[0], w
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 def test_bounds_and_optima_of_newton(ties, rng):
     for trial in range(25):
@@ -155,26 +155,6 @@ def test_coefficients_of_features_that_change(rng):
     ((_, times, hazards),), ((_, other_times, other_hazards),) = ours.baseline_, cut.baseline_
     assert_array_equal(times, other_times)
     assert_allclose(hazards, other_hazards, rtol=1e-5)
-
-
-def test_coefficients_of_the_intervals_of_lifelines():
-    """Its data `dfcv` of 13 intervals of subjects, whose hazards do not separate."""
-    datasets = pytest.importorskip("lifelines.datasets")
-    lifelines = pytest.importorskip("lifelines")
-    table = datasets.load_dfcv()
-    theirs = lifelines.CoxTimeVaryingFitter().fit(
-        table, id_col="id", event_col="event", start_col="start", stop_col="stop",
-        fit_options={"precision": 1e-12},
-    )  # fmt: skip
-    X, y = table[["group", "z"]], table[["start", "stop", "event"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ours = CoxPD(alpha=0.0, tol=1e-9).fit(X, y)
-    assert_allclose(ours.coef_, theirs.params_, atol=1e-6)
-    of_events = y.assign(event=y["event"] & (X["group"] == 1.0))
-    with pytest.warns(ConvergenceWarning, match="separate the targets: 'group'"):
-        separated = CoxPD(alpha=0.0).fit(X, of_events).certificate_
-    assert 0.0 < separated.dual <= separated.primal
 
 
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
@@ -255,6 +235,9 @@ def test_concordance_of_late_rows_by_definition(rng):
     assert np.isnan(concordance(*none, np.zeros(2), np.array([0.0, 1.0])))
 
 
+# Some of the models that it fits are constant.
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|end of the grid)")
 def test_searches_and_paths_of_rows_that_belong_together(rng):
     table = subjects(rng, 80)
     X, y, strata = table[["a", "b", "c"]], table[["start", "stop", "event"]], table["clinic"]

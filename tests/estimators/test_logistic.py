@@ -6,22 +6,14 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import Bounds, LinearConstraint, minimize
 from scipy.special import expit, logsumexp, softmax
-from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import LogisticPD, PathCV, RowBlocks, certify
-from skpd.penalties import ElasticNet
+from skpd import LogisticPD
 from tests.oracles.scikit_learn import l1_logistic
 
 ALPHA = 0.02
 GROUPS = np.repeat(["a", "b", "c"], [4, 4, 5])
-
-
-@parametrize_with_checks([LogisticPD(), LogisticPD(penalty="l1", alpha=1e-2)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])
@@ -72,41 +64,12 @@ def test_groups_hold_the_coefficients_of_all_classes(wine):
     assert 0 < zero < 3
 
 
-def test_certificate_and_attributes(wine):
-    X, y = wine
-    model = LogisticPD(ALPHA).fit(X, y)
-    certificate = certify(model, X, y)
-    assert certificate.primal == model.certificate_.primal
-    assert model.converged_ and 0.0 <= model.certificate_.gap == model.duality_gap_
-    assert len(model.classes_) == 2 or model.dual_coef_.shape == (len(y), 3)
-    again = clone(model).set_params(penalty="l1", warm_start=True, tol=1e-8).fit(X, y)
-    again.fit(X, y)
-    assert again.n_iter_ == 0  # resumed where it was
-
-
 def test_numbers_of_classes_may_change():
     X, y = load_wine(return_X_y=True)
     model = LogisticPD(1e-1, warm_start=True).fit(X, y)
     assert model.coef_.shape == (3, 13)
     assert model.fit(X[y > 0], y[y > 0]).coef_.shape == (1, 13)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-
-
-def test_path_chooses_alpha(wine):
-    search = PathCV(LogisticPD(penalty="l1"), alphas=6, cv=3, scoring="neg_log_loss").fit(*wine)
-    assert search.best_score_ > -0.3
-    assert search.best_estimator_.predict_proba(wine[0]).shape == (len(wine[1]), len(set(wine[1])))
-
-
-def test_blocks_and_objects(wine):
-    X, y = wine
-    blocks = RowBlocks(np.array_split(X, 3))
-    if len(set(y)) == 2:
-        theirs = LogisticPD(ALPHA, tol=1e-9).fit(X, y)
-        assert_allclose(LogisticPD(ALPHA, tol=1e-9).fit(blocks, y).coef_, theirs.coef_, atol=1e-5)
-    by_name = LogisticPD(ALPHA, penalty="elasticnet", l1_ratio=0.3, tol=1e-9).fit(X, y)
-    by_object = LogisticPD(ALPHA, penalty=ElasticNet(0.3), tol=1e-9).fit(X, y)
-    assert_allclose(by_object.coef_, by_name.coef_, atol=1e-6)
 
 
 def test_errors(wine):
@@ -175,18 +138,3 @@ def test_weights_bounds_and_constraints_hold_for_each_class(wine, bounds, constr
     assert_allclose(model.coef_.ravel(), best.x[: K * d], atol=1e-4)
     with pytest.raises(ValueError, match="bounds must be a pair"):
         LogisticPD(bounds=(0.0,)).fit(X, y)
-
-
-def test_sparse_groups_and_solvers(wine):
-    """With an l1_ratio of 0 and of 1 the sparse group lasso is the group lasso and the lasso."""
-    X, y = wine
-    for l1_ratio, penalty in (
-        (0.0, {"penalty": "group", "groups": GROUPS}),
-        (1.0, {"penalty": "l1"}),
-    ):
-        mixed = {"penalty": "sparse_group", "groups": GROUPS, "l1_ratio": l1_ratio}
-        ours, theirs = (LogisticPD(ALPHA, tol=1e-8, **each).fit(X, y) for each in (mixed, penalty))
-        assert ours.certificate_.primal == pytest.approx(theirs.certificate_.primal, abs=1e-8)
-    named = LogisticPD(ALPHA, penalty="l1", solver="pdprox-dual", tol=1e-2).fit(X, y)
-    assert named.solver_ == "pdprox-dual"
-    assert named.certificate_.primal == pytest.approx(theirs.certificate_.primal, abs=1e-2)

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, minimize
-from sklearn.base import clone
 
-from skpd import PathCV, PdproxSVC, RowBlocks, regularization_path
+from skpd import PdproxSVC, RowBlocks
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
@@ -42,6 +40,8 @@ def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
     return linear_optimum(cost, left, right, bounds=bounds).fun
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("budget", [3.0, 60.0, 1000.0])
 def test_optimum_is_that_of_a_linear_programme(budget, intercept):
@@ -100,35 +100,6 @@ def test_a_large_budget_is_none():
     assert np.abs(with_budget.dual_coef_ @ weights).max() < 1e-9
 
 
-@pytest.mark.parametrize("budget", [30.0, 60.0])
-@pytest.mark.parametrize("penalty", [{"penalty": "group", "groups": [2, 3]}, {"penalty": "l2"}])
-def test_bounds_of_coefficients(budget, penalty):
-    """They hold the optimum, which with the largest budget is that of the hinge loss alone."""
-    X, y, _ = generated()
-    X[:, 2:] *= 0.1
-    model = PdproxSVC(0.03, noise_budget=budget, tol=1e-4, **penalty).fit(X, y)
-    none = {"noise_budget": None} if budget == 60.0 else {}
-    best = clone(model).set_params(tol=1e-10, **none).fit(X, y).coef_[0]
-    lower, upper = model.certificate_.coefficient_bounds.T
-    assert np.all((lower <= best) & (best <= upper)) and np.all(np.isfinite(upper))
-    assert best[:2].any()
-    if penalty["penalty"] == "group":  # the second group is not in any optimal model
-        assert np.max(upper[2:]) < 0.1 < np.min(upper[:2])
-
-
-def test_weights_are_repeated_rows_and_layouts_agree():
-    X, y, weights = generated(30)
-    repeated = np.repeat(np.arange(30), weights.astype(int))
-    expected = PdproxSVC(0.01, penalty="l2", noise_budget=25.0, tol=1e-10)
-    expected.fit(X[repeated], y[repeated])
-    for data in (X, X.astype(np.float32).astype(float), sp.csr_array(X), sp.csc_array(X)):
-        model = clone(expected).fit(data, y, weights)
-        bound = 1e-6 if data is X or sp.issparse(data) else 1e-3
-        np.testing.assert_allclose(model.coef_, expected.coef_, atol=bound)
-    in_float32 = clone(expected).set_params(tol=1e-5).fit(X.astype(np.float32), y, weights)
-    assert in_float32.converged_
-
-
 def test_projection_is_that_of_lemma_13():
     _, y, weights = generated(12)
     rng = np.random.default_rng(3)
@@ -148,27 +119,6 @@ def test_projection_is_that_of_lemma_13():
     )  # fmt: skip
     assert c @ found == pytest.approx(0.25, abs=1e-12)
     np.testing.assert_allclose(found, expected.x, atol=1e-4)
-
-
-def test_several_classes_path_and_warm_start():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((90, 4))
-    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.standard_normal((90, 3)), axis=1)]
-    model = PdproxSVC(0.01, noise_budget=30.0, tol=1e-7, warm_start=True).fit(X, y)
-    assert model.coef_.shape == (3, 4)
-    assert all(c.relative_gap <= 1e-7 for c in model.certificate_)
-    before = model.n_iter_
-    model.fit(X, y)
-    assert model.n_iter_ < before
-    labels = (y == "a").astype(int)
-    found = regularization_path(
-        PdproxSVC(noise_budget=40.0, tol=1e-8), X, labels, alphas=[0.05, 0.02, 0.01]
-    )
-    for k, alpha in enumerate((0.05, 0.02, 0.01)):
-        alone = PdproxSVC(alpha, noise_budget=40.0, tol=1e-8).fit(X, labels)
-        assert found.certificates[k].primal == pytest.approx(alone.certificate_.primal, abs=2e-8)
-    chosen = PathCV(PdproxSVC(noise_budget=60.0), alphas=4, cv=3).fit(X, labels)
-    assert chosen.score(X, labels) > 0.6
 
 
 def test_squared_penalty_against_its_saddle_point():

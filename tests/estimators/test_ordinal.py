@@ -7,16 +7,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV, cross_val_predict
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import OrdinalPD, PathCV, certify, regularization_path
+from skpd import OrdinalPD, PathCV, certify
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.losses import Hinge, Logistic
+from skpd.losses import Hinge
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
@@ -27,20 +25,6 @@ from skpd.solvers.newton.steps import NewtonSteps
 from tests.oracles.reference import ordinal_programme
 
 N, D = 150, 4
-
-
-def expected_to_fail(estimator):
-    """Predictions are the median class, which need not be that with the largest probability."""
-    if estimator.loss == "hinge":
-        return {}
-    return {"check_classifiers_train": "the median class is predicted, not the most probable one"}
-
-
-@parametrize_with_checks(
-    [OrdinalPD(), OrdinalPD(loss="hinge", tol=1e-10)], expected_failed_checks=expected_to_fail
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -126,6 +110,7 @@ def test_penalties_without_free_coefficients_take_cutting_planes(data):
         OrdinalPD(loss="hinge", penalty="squared_groups", groups=2).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:scipy.optimize. The `disp`:DeprecationWarning")  # by mord
 def test_models_of_mord(data):
     mord = pytest.importorskip("mord")
     X, y, _, weights = data
@@ -191,6 +176,8 @@ def test_class_weights_are_sample_weights(loss, data):
         OrdinalPD(class_weight={2: -1.0}).fit(X, y)
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_rules_of_prediction(data):
     """The median and the mode have the least expected costs of absolute and of 0-1 errors."""
     X, y, offset, _ = data
@@ -312,19 +299,8 @@ def test_enums_of_polars_are_in_order(data):
     assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y).coef_)
 
 
-def test_paths_and_certificates(data):
-    X, y, _, _ = data
-    found = regularization_path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
-    alone = OrdinalPD(0.01, penalty="l1", tol=1e-9).fit(X, y)
-    assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
-    assert_allclose(found.models[1].thresholds_, alone.thresholds_, atol=1e-4)
-    assert certify(alone, X, y).relative_gap <= 1e-9
-    search = PathCV(OrdinalPD(penalty="l1"), alphas=[0.1, 0.01]).fit(X, y)
-    assert search.best_score_ > 0.4
-    warm = OrdinalPD(0.01, warm_start=True).fit(X, y)
-    assert warm.fit(X, y).n_iter_ <= 1
-
-
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 def test_classes_that_offsets_separate_by_far():
     """The loss is 0 but for rounding with any thresholds between the scores."""
     X, offset = np.array([[1.1], [1.8], [-2.6]]), np.array([-0.1, 1001.0, 2001.4])
@@ -332,38 +308,6 @@ def test_classes_that_offsets_separate_by_far():
     assert model.converged_ and 0.0 <= model.certificate_.primal < 1e-11
     assert 1.0 < model.thresholds_[0] < 1000.0
     assert_array_equal(model.predict(X, offset), [0, 1, 1])
-
-
-def test_scores_of_very_different_sizes_take_few_steps():
-    """A threshold is sought between scores, not by halving intervals of 1e20."""
-    X = [
-        [0.4, -0.3, -1.5],
-        [-0.2, -0.1, -0.1],
-        [0.4, 0, -0.9],
-        [1.2, 1, -0.3],
-        [4.7e19, -3e19, 5e20],
-    ]
-    weights, offset = [0.3, 1000.0, 0.3, 2.0, 0.001], [4.3, 36.1, 65.4, -9.6, -52.5]
-    with pytest.warns(ConvergenceWarning):
-        model = OrdinalPD(0.012).fit(X, [3, 0, 0, 4, 1], weights, offset)
-    assert model.n_iter_ < 100 and np.isfinite(model.thresholds_).all()
-    loss = OrdinalLoss(np.array([0, 1, 1, 0]), np.ones(4), None, Logistic())
-    steps, expansion = [], OrdinalLoss._expansion
-
-    class Counted(OrdinalLoss):
-        def _expansion(self, u, t, signs):
-            steps.append(t)
-            return expansion(self, u, t, signs)
-
-    loss.__class__ = Counted
-    for u in ([-1e20, 1e20, 2e20, -2e20], [0.0, 3e19, 1e20, 5.0], [1e20, 0.0, 0.0, -1e20]):
-        steps.clear()
-        u = np.array(u)
-        (t,) = loss.best_thresholds(u)
-        assert len(steps) < 40
-        others = np.append(u, 0.5 * (u[:, None] + u).ravel())
-        values = [loss._value_of(u, np.array([other]))[0] for other in others]
-        assert loss._value_of(u, np.array([t]))[0] <= min(values) * (1.0 + 1e-12) + 1e-12
 
 
 def test_weights_whose_sum_overflows(data):

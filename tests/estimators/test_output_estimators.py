@@ -1,4 +1,4 @@
-"""MultiTaskPD, MultiTaskPDCV and MultinomialPD: data, parameters, errors, named solvers."""
+"""MultiTaskPD, MultiTaskPDCV and MultinomialPD: data, parameters, errors, cross-validation."""
 
 import numpy as np
 import pandas as pd
@@ -7,50 +7,22 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.linear_model import MultiTaskElasticNetCV, MultiTaskLassoCV
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, certify
-from skpd.estimators.output_parameters import OUTPUT_PENALTIES
+from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, certify
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
+from tests.solvers.test_outputs import classes, regression, tasks
 
-CHECKED = [
-    MultiTaskPD(1e-3),
-    MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500, alpha=1e-3),
-    MultinomialPD(),
-    MultinomialPD(loss="crammer_singer"),
-    MultiTaskPDCV(alphas=4, cv=3, tol=1e-8),  # as weights are compared with rows to 1e-9
-]
+# Grids of two or three alphas are fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
+
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def regression(rng, n=40, d=6, K=3):
-    X, W = rng.normal(size=(n, d)), rng.normal(size=(d, K))
-    W[d // 2 :] = 0.0
-    return X, X @ W + [1.0, -2.0, 0.5] + rng.standard_t(3, size=(n, K))
-
-
-def classes(rng, n=60, d=5, K=3):
-    X = rng.normal(size=(n, d))
-    y = np.argmax(X @ rng.normal(size=(d, K)) + 0.7 * rng.normal(size=(n, K)), axis=1)
-    return X, y
-
-
-def tasks(rng, n=60, d=4, K=3):
-    """Features with the number of each row's task behind them, and a target."""
-    X, of_task = rng.normal(size=(n, d)), np.arange(n) % K
-    W = rng.normal(size=(d, K))
-    y = np.sum(X * W[:, of_task].T, axis=1) + of_task + 0.5 * rng.normal(size=n)
-    return np.column_stack([X, of_task]), y
-
-
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 @pytest.mark.parametrize(
@@ -81,49 +53,6 @@ def test_numbers_of_any_size(model, scale, rng):
     assert np.isfinite(model.coef_).all()
 
 
-def test_the_square_of_the_sum_of_the_norms_of_outputs(rng):
-    """Its value and the optimality of its prox, by the columns of W (Yang et al., section 3)."""
-    penalty = OUTPUT_PENALTIES["squared_outputs"](5, 3).for_n_features(15)
-    W, step = rng.normal(size=(5, 3)) * [3.0, 2.0, 0.1], 0.2
-    assert_allclose(penalty.value(np.ravel(W)), np.linalg.norm(W, axis=0).sum() ** 2)
-    X = penalty.prox(np.ravel(W), step).reshape(5, 3)
-    norms = np.linalg.norm(X, axis=0)
-    assert norms[0] > 0.0 and norms[1] > 0.0 and norms[2] == 0.0
-    slope = 2.0 * step * norms.sum()  # step times that of the square
-    assert_allclose((W - X)[:, :2], slope * X[:, :2] / norms[:2], rtol=1e-12)
-    assert np.linalg.norm(W[:, 2]) <= slope
-    # an output of noise has no coefficients
-    features = rng.normal(size=(80, 5))
-    Y = features @ (W * [1.0, 1.0, 0.0]) + rng.normal(size=(80, 3))
-    model = MultiTaskPD(0.02, loss="absolute", penalty="squared_outputs", tol=1e-8)
-    assert model.fit(features, Y).coef_.any(axis=1).tolist() == [True, True, False]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_sparse_and_dense_agree(layout, rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="huber", tol=1e-10), X, Y),
-        (MultinomialPD(0.02, penalty="l21", tol=1e-10), Xc, y),
-        (MultiTaskPD(0.1, tasks=-1, tol=1e-10), Xt, yt),
-    ]:
-        dense = model.fit(features, target).coef_
-        sparse = model.fit(layout(features), target).coef_
-        assert_allclose(dense, sparse, atol=1e-4)
-        assert_allclose(model.predict(layout(features)), model.predict(features))
-
-
-def test_float32(rng):
-    X, Y = regression(rng)
-    X = X.astype(np.float32)
-    single = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X, Y)
-    double = MultiTaskPD(0.1, loss="absolute", tol=1e-8).fit(X.astype(float), Y)
-    assert single.coef_.dtype == single.intercept_.dtype == single.predict(X).dtype == np.float32
-    assert_allclose(single.certificate_.primal, double.certificate_.primal, rtol=1e-7)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["l1inf", "squared_groups"])
 def test_small_targets(penalty, rng):
@@ -133,22 +62,6 @@ def test_small_targets(penalty, rng):
     model = MultiTaskPD(loss="absolute", penalty=penalty, max_iter=50, alpha=1e-3).fit(X, Y)
     null = np.mean(np.sum(np.abs(Y - np.median(Y, axis=0)), axis=1))
     assert 0.0 <= model.certificate_.dual <= model.certificate_.primal <= null * (1.0 + 1e-12)
-
-
-def test_a_weight_of_two_is_a_repeated_row(rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="l2_norm", tol=1e-9), X, Y),
-        (MultinomialPD(0.02, tol=1e-9), Xc, y),
-        (MultiTaskPD(0.1, tasks=4, loss="huber", tol=1e-9), Xt, yt),
-    ]:
-        times = rng.integers(0, 3, len(features))
-        times[:9] = 1
-        weighted = model.fit(features, target, sample_weight=times).certificate_.primal
-        repeated = model.fit(np.repeat(features, times, axis=0), np.repeat(target, times, axis=0))
-        assert_allclose(repeated.certificate_.primal, weighted, rtol=1e-8)
 
 
 def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
@@ -162,37 +75,6 @@ def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
     (problem,) = MultiTaskPD(penalty="l1", tasks=4, alpha=1e-3)._problems(X, y, weights).problems
     expected = np.bincount(X[:, 4].astype(int), weights)
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], expected)
-
-
-def test_warm_start(rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    Xt, yt = tasks(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.1, loss="absolute", penalty="l1inf"), X, Y),
-        (MultinomialPD(0.02, loss="crammer_singer", penalty="trace"), Xc, y),
-        (MultiTaskPD(0.1, tasks=4, penalty="trace", loss="huber"), Xt, yt),
-    ]:
-        model.set_params(tol=1e-5, warm_start=True).fit(features, target)
-        cold, first = model.n_iter_, model.certificate_.primal
-        model.fit(features, target)
-        assert model.n_iter_ < cold / 2
-        assert_allclose(model.certificate_.primal, first, rtol=1e-4)
-        model.fit(features[:30], target[:30])  # other data starts anew
-        assert model.converged_
-
-
-@pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1", "l2", "trace"])
-def test_a_single_output(penalty, rng):
-    """The l2 norm is the absolute loss, and the norms of rows are the l1 norm."""
-    X, Y = regression(rng)
-    options = {"alpha": 0.1, "penalty": penalty, "tol": 1e-6}
-    model = MultiTaskPD(loss="l2_norm", **options).fit(X, Y[:, :1])
-    names = {"l21": "l1", "l1inf": "l1", "trace": "l2_norm"}
-    options["penalty"] = names.get(penalty, penalty)
-    single = PdproxRegressor(loss="absolute", **options).fit(X, Y[:, 0])
-    assert model.coef_.shape == (1, 6)
-    assert_allclose(model.certificate_.primal, single.certificate_.primal, rtol=1e-5)
 
 
 def test_tasks_by_name(rng):
@@ -250,24 +132,6 @@ def test_errors_of_data(rng):
     assert not hasattr(model, "predict_proba") and hasattr(MultinomialPD(), "predict_proba")
 
 
-@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_named_solvers(solver, rng):
-    X, Y = regression(rng)
-    Xc, y = classes(rng)
-    for model, features, target in [
-        (MultiTaskPD(0.2, loss="absolute", penalty="l1inf"), X, Y),
-        (MultiTaskPD(0.2, loss="l2_norm", penalty="trace"), X, Y),
-        (MultinomialPD(0.05, loss="crammer_singer", penalty="l21"), Xc, y),
-    ]:
-        best = model.set_params(tol=1e-6).fit(features, target).certificate_
-        model.set_params(solver=solver, tol=2e-3, max_iter=5_000).fit(features, target)
-        assert model.solver_ == solver
-        unit = best.gap / best.relative_gap
-        assert abs(model.certificate_.primal - best.primal) <= 1e-3 * unit
-        assert model.certificate_.dual <= best.primal
-
-
 def test_certify_takes_the_column_of_tasks(rng):
     """The objective is that of the fit, and another set of tasks is an error."""
     X = np.column_stack([rng.normal(size=(60, 3)) + 30.0, rng.integers(0, 3, 60)])
@@ -317,17 +181,6 @@ def test_cross_validation_is_that_of_the_multi_task_elastic_net(l1_ratio, rng):
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
 
 
-def test_cross_validation_against_cross_val_score(rng):
-    X, Y = regression(rng)
-    folds, alphas = KFold(3, shuffle=True, random_state=0), [0.5, 0.05]
-    model = MultiTaskPDCV(penalty="trace", alphas=alphas[::-1], cv=folds, tol=1e-9).fit(X, Y)
-    assert_array_equal(model.alphas_, alphas)
-    for alpha, errors in zip(alphas, model.mse_path_, strict=True):
-        one = MultiTaskPD(alpha, penalty="trace", tol=1e-9)
-        theirs = cross_val_score(one, X, Y, scoring="neg_mean_squared_error", cv=folds)
-        assert_allclose(errors, -theirs, rtol=1e-6)
-
-
 # the loss of each sample from its targets and predictions, both of shape (n_samples, n_outputs)
 LOSSES_OF_SAMPLES = {
     "absolute": lambda y, z: np.abs(y - z).sum(axis=1),
@@ -337,6 +190,8 @@ LOSSES_OF_SAMPLES = {
 }
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize(
     ("loss", "penalty"),
     list(zip(LOSSES_OF_SAMPLES, ["l2", "l1inf", "l21", "l1"], strict=True)),
@@ -404,27 +259,6 @@ def test_cross_validation_without_a_task(rng):
         MultiTaskPDCV(tasks=4, cv=2).fit(X, y, sample_weight=weights)
 
 
-def test_ctrl_c_keeps_what_was_cross_validated(rng, monkeypatch):
-    X, y = tasks(rng)
-    model = MultiTaskPDCV(loss="huber", tasks=4, alphas=3, cv=2).fit(X, y)
-    whole, solve_one, calls = model.loss_path_, MultiTaskPDCV._solve, []
-
-    def interrupt(self, *arguments, **options):
-        calls.append(self)
-        if len(calls) > 4:
-            raise KeyboardInterrupt
-        return solve_one(self, *arguments, **options)
-
-    monkeypatch.setattr(MultiTaskPDCV, "_solve", interrupt)
-    with pytest.raises(KeyboardInterrupt, match=r"4 of 6 fits.*see loss_path_ and"):
-        model.fit(X, y)
-    tried = ~np.isnan(model.loss_path_)
-    assert_array_equal(tried, [[True, True], [True, False], [True, False]])
-    assert_array_equal(model.loss_path_[tried], whole[tried])
-    assert model.alpha_ == model.alphas_[0] and len(model.tasks_) == 3
-    assert not hasattr(model, "coef_")
-
-
 def test_cross_validation_routes_metadata_and_certifies(rng):
     X, Y = regression(rng)
     groups = np.arange(len(X)) % 5
@@ -457,3 +291,30 @@ def test_errors_of_cross_validation(parameters, message, rng):
     X, Y = regression(rng)
     with pytest.raises(ValueError, match=message):
         MultiTaskPDCV(**parameters).fit(X, Y)
+
+
+def test_warm_start(rng):
+    X, Y = regression(rng)
+    Xc, y = classes(rng)
+    Xt, yt = tasks(rng)
+    for model, features, target in [
+        (MultiTaskPD(0.1, loss="absolute", penalty="l1inf"), X, Y),
+        (MultinomialPD(0.02, loss="crammer_singer", penalty="trace"), Xc, y),
+        (MultiTaskPD(0.1, tasks=4, penalty="trace", loss="huber"), Xt, yt),
+    ]:
+        model.set_params(tol=1e-5, warm_start=True).fit(features, target)
+        cold, first = model.n_iter_, model.certificate_.primal
+        model.fit(features, target)
+        assert model.n_iter_ < cold / 2
+        assert_allclose(model.certificate_.primal, first, rtol=1e-4)
+        model.fit(features[:30], target[:30])  # other data starts anew
+        assert model.converged_
+
+
+def test_classes_whose_weights_differ_by_far():
+    X, y = make_blobs(centers=3, cluster_std=20, random_state=0)
+    weights = {0: 1000.0, 1: 1e-4, 2: 1e-4}
+    model = MultinomialPD(loss="crammer_singer", class_weight=weights)
+    with pytest.warns(UserWarning, match="all coefficients are 0"):
+        model.fit(X[:50], y[:50])
+    assert model.converged_ and np.mean(model.predict(X[50:]) == 0) > 0.87

@@ -10,13 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 
-from skpd import (
-    DRSVMClassifier,
-    ElasticNetPDClassifier,
-    GroupLassoSVC,
-    MultinomialPD,
-    PdproxSVC,
-)
+from skpd import DRSVMClassifier, ElasticNetPDClassifier, GroupLassoSVC, MultinomialPD, PdproxSVC
 
 ALPHA = 0.01
 RIDGE = {"loss": "logistic", "penalty": "l2", "tol": 1e-12}

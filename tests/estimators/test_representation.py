@@ -107,6 +107,8 @@ def test_signatures_are_short_enough_to_read():
         assert "ArrayLike" in signature and len(signature) < 220
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_attributes_described_are_those_of_a_fit(iris, entries_of):
     """But for what belongs to options, of the estimators whose entries repeat those of others."""
     X, y = iris

@@ -1,4 +1,4 @@
-"""sparsify and densify: the same predictions, warm starts and certificates in either format."""
+"""sparsify and densify: the same predictions in either format."""
 
 import pickle
 
@@ -32,6 +32,8 @@ def data(rng):
     return X, X[:, :3] + 0.1 * rng.normal(size=(60, 3))
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize("model", OF_ONE_TARGET + OF_SEVERAL, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("layout, dtype", [
     (np.asarray, np.float64), (np.asarray, np.float32), (sp.csr_array, np.float64),
@@ -65,25 +67,6 @@ def test_decision_values_of_scikit_learn(data):
     )
 
 
-@pytest.mark.parametrize("model", [
-    PdproxRegressor(alpha=0.05), PdproxSVC(alpha=0.05), skpd.MultinomialPD(alpha=0.05),
-    MultiTaskPD(alpha=0.1), skpd.TraceNormPD(alpha=0.1),
-], ids=lambda m: type(m).__name__)  # fmt: skip
-def test_warm_starts_and_certificates(model, data):
-    """Both are as those of the dense coefficients."""
-    X, Y = data
-    y = Y if model.__class__ in (MultiTaskPD, skpd.TraceNormPD) else Y[:, 0]
-    y = np.digitize(y, [0.0]) if is_classifier(model) else y
-    model = clone(model).set_params(warm_start=True, tol=1e-6).fit(X, y)
-    sparse = pickle.loads(pickle.dumps(model)).sparsify()
-    assert certify(sparse, X, y) == certify(model, X, y)
-    for warm in (model, sparse):
-        warm.set_params(tol=1e-8).fit(X, y)
-    assert sparse.n_iter_ == model.n_iter_ and sparse.converged_
-    assert isinstance(sparse.coef_, np.ndarray)
-    assert_allclose(sparse.coef_, model.coef_, rtol=1e-9, atol=1e-12)
-
-
 def test_tasks_with_rows_of_their_own(data):
     X, Y = data
     X = np.column_stack([np.arange(60) % 3, X])
@@ -112,6 +95,8 @@ def test_what_cannot_be_converted():
         MatrixCompletionPD().sparsify()
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*(end of the grid|has groups=None)")
 @pytest.mark.parametrize(
     "model",
     [*OF_ONE_TARGET, skpd.QuantilePD(), skpd.KernelPdproxSVC(), skpd.MKLClassifier()],

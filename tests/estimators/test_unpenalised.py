@@ -1,11 +1,9 @@
 """Models without a penalty, alpha=0, against other packages."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
-from lifelines import CoxPHFitter
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from sklearn.linear_model import (
@@ -28,18 +26,14 @@ from skpd import (
     GammaPD,
     LogisticPD,
     MultinomialPD,
-    MultiTaskPD,
     OrdinalPD,
-    PathCV,
     PdproxRegressor,
     PdproxSVC,
     PoissonPD,
     RowBlocks,
     TweediePD,
     certify,
-    regularization_path,
 )
-from skpd.penalties import GroupL2
 
 EXACT = {"tol": 1e-11, "max_iter": 10_000}
 CASES = {
@@ -90,22 +84,6 @@ def test_coefficients_are_those_of_scikit_learn(name, layout, data):
     assert ours.certificate_.dual <= certificate.primal
 
 
-def test_certify_takes_models_of_statsmodels(data):
-    X, targets = data
-    exog = sm.add_constant(X)
-    poisson = sm.GLM(targets["counts"], exog, family=sm.families.Poisson()).fit(tol=1e-12)
-    logit = sm.Logit(targets["labels"], exog).fit(disp=0)
-    assert_allclose(
-        PoissonPD(0, tol=1e-9).fit(X, targets["counts"]).coef_, poisson.params[1:], atol=1e-6
-    )
-    assert certify(poisson, exog, targets["counts"]).gap <= 1e-10
-    assert certify(logit, exog, targets["labels"]).gap <= 1e-10
-    unfinished = PoissonRegressor(alpha=0, max_iter=1, tol=0.5).fit(X, targets["counts"])
-    certificate = certify(unfinished, X, targets["counts"])
-    best = certify(poisson, exog, targets["counts"])
-    assert certificate.dual <= best.primal and certificate.gap >= certificate.primal - best.primal
-
-
 def test_certify_takes_least_squares_and_stochastic_gradients(data):
     X, targets = data
     ridge = Ridge(alpha=0).fit(X, targets["numbers"])
@@ -115,73 +93,6 @@ def test_certify_takes_least_squares_and_stochastic_gradients(data):
     certificate = certify(sgd, X, targets["labels"])
     assert certificate.dual <= best.primal <= certificate.primal
     assert certificate.dual >= best.dual - 1e-3
-
-
-def test_grids_may_end_in_0(data):
-    X, targets = data
-    models = regularization_path(PoissonPD(tol=1e-9), X, targets["counts"], alphas=[0.1, 0.0])
-    alone = PoissonPD(0, tol=1e-9).fit(X, targets["counts"])
-    assert_allclose(models.coefs[1], alone.coef_, atol=1e-6)
-    search = PathCV(LogisticPD(), alphas=[10.0, 0.0], scoring="neg_log_loss")
-    assert search.fit(X, targets["labels"]).alpha_ == 0.0
-
-
-def test_classes_together(data):
-    X, targets = data
-    classes = np.digitize(targets["numbers"], [-1.0, 0.5])
-    theirs = LogisticRegression(C=np.inf, **EXACT).fit(X, classes)
-    logit = sm.MNLogit(classes, sm.add_constant(X)).fit(disp=0)
-    for model in (LogisticPD(0, tol=1e-9), MultinomialPD(0, tol=1e-9)):
-        model.fit(X, classes)
-        assert model.converged_
-        assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
-        differences = (model.coef_ - model.coef_[0])[1:]
-        assert_allclose(differences, np.asarray(logit.params)[1:].T, atol=1e-6)
-    assert certify(theirs, X, classes).gap <= 1e-10
-    free = LogisticPD(0.1, penalty_weights=[0.0, 0.0, 1.0, 1.0], tol=1e-9).fit(X, classes)
-    half = LogisticPD(0.1, penalty_weights=[1e-9, 1e-9, 1.0, 1.0], tol=1e-9).fit(X, classes)
-    assert_allclose(free.coef_, half.coef_, atol=1e-6)
-    assert 0.0 <= half.certificate_.primal - free.certificate_.dual <= 1e-7
-
-
-def test_outputs_by_themselves(data):
-    X, targets = data
-    Y = np.column_stack([targets["numbers"], targets["costs"]])
-    squares = MultiTaskPD(0, tol=1e-9).fit(X, Y)
-    theirs = LinearRegression().fit(X, Y)
-    assert_allclose(squares.coef_, theirs.coef_, atol=1e-6)
-    assert squares.certificate_.dual <= 0.5 * np.sum((Y - theirs.predict(X)) ** 2) / len(X)
-    medians = MultiTaskPD(0, loss="absolute", tol=1e-9).fit(X, Y)
-    for y, coef in zip(Y.T, medians.coef_, strict=True):
-        assert_allclose(coef, QuantileRegressor(alpha=0).fit(X, y).coef_, atol=1e-6)
-    # two rows of W are free, and shrunk by a tiny weight of groups
-    groups = np.repeat(np.arange(4), 2)
-    free, half = (
-        MultiTaskPD(0.3, penalty=GroupL2(groups, [w, w, 1.0, 1.0]), tol=1e-9).fit(X, Y)
-        for w in (0.0, 1e-9)
-    )
-    assert_allclose(free.coef_, half.coef_, atol=1e-6)
-    assert 0.0 <= half.certificate_.primal - free.certificate_.dual <= 1e-7
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_hazards(ties, data):
-    X, targets = data
-    time, event = np.ceil(10.0 * targets["costs"]), targets["labels"].astype(bool)
-    y, strata = np.column_stack([time, event]), targets["counts"] > 0
-    ours = CoxPD(0, penalty="l2", ties=ties, tol=1e-9).fit(X, y, strata=strata)
-    theirs = sm.PHReg(time, X, status=event, strata=strata, ties=ties).fit(disp=0)
-    assert ours.converged_
-    assert_allclose(ours.coef_, theirs.params, atol=1e-6)
-    frame = pd.DataFrame(X).assign(time=time, event=event)
-    if ties == "efron":
-        fitter = CoxPHFitter(penalizer=0.0)
-        fitter.fit(frame, "time", "event", fit_options={"precision": 1e-12})
-        assert 0.0 <= certify(fitter, X, y).gap <= 1e-9
-    sksurv = pytest.importorskip("sksurv.linear_model")
-    ridge = sksurv.CoxPHSurvivalAnalysis(alpha=0, ties=ties, tol=1e-12)
-    ridge.fit(X, np.rec.fromarrays([event, time], names="event, time"))
-    assert 0.0 <= certify(ridge, X, y).gap <= 1e-9
 
 
 def test_genes_are_penalised_beside_age_and_stage(data):

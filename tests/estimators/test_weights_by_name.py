@@ -1,6 +1,5 @@
 """Weights, bounds and groups of features by the names of the features."""
 
-import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,6 @@ from skpd import (
     ElasticNetPD,
     GroupLassoPD,
     LassoPDCertified,
-    LogisticPD,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
@@ -156,6 +154,7 @@ ENCODERS = [track_columns(encoder()), encoder(sparse=False).set_output(transform
 POISSON = PoissonPD(0.01, penalty="l1", tol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("weights", BY_NAME, ids=["dict", "callable"])
 @pytest.mark.parametrize("steps", ENCODERS, ids=["track_columns", "set_output"])
 def test_pipelines_leave_columns_out_of_the_penalty(policies, steps, weights):
@@ -177,6 +176,8 @@ def test_pipelines_leave_columns_out_of_the_penalty(policies, steps, weights):
     assert_allclose(path.coefs[-1], expected.coef_, atol=1e-6)
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize("steps", ENCODERS, ids=["track_columns", "set_output"])
 def test_searches_over_weights_and_folds_whose_levels_differ(policies, steps):
     table, counts = policies
@@ -208,16 +209,6 @@ def test_blocks_with_names(tmp_path, frame):
     model = PdproxSVC(0.01, penalty_weights={"age*": 0.0}, tol=1e-9)
     blocks = model.fit(skpd.RowBlocks([tmp_path / "rows.parquet"]), y).coef_
     assert_allclose(blocks, clone(model).fit(frame, y).coef_, atol=1e-6)
-
-
-def test_clones_pickles_and_representations(frame):
-    y = targets(frame)["LogisticPD"]
-    model = LogisticPD(0.01, penalty_weights=Weights(by_name=True), bounds={"age": (0, 1)})
-    copied = pickle.loads(pickle.dumps(clone(model).fit(frame, y)))
-    assert copied.get_params()["penalty_weights"] == Weights(by_name=True)
-    assert copied.get_params()["bounds"] == {"age": (0, 1)}
-    assert_allclose(copied.fit(frame, y).coef_, model.fit(frame, y).coef_, rtol=1e-9)
-    assert "Weights(by_name=True)" in repr(model) and "Weights" in model._repr_html_()
 
 
 @pytest.mark.parametrize(

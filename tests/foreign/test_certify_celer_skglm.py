@@ -1,4 +1,4 @@
-"""Certificates of celer's and skglm's models: by stand-ins of the same names, and their own."""
+"""Certificates of celer's and skglm's models: by stand-ins of the same names, and celer's own."""
 
 import warnings
 from types import SimpleNamespace
@@ -276,40 +276,3 @@ def test_models_of_celer(data):
         assert is_optimal(model, X, y)
     for target in (labels, classes):
         assert is_optimal(celer.LogisticRegression(C=1.0, **options), X, target)
-
-
-def test_models_of_skglm(data):
-    """By the values of its own datafits and penalties; a fit would have to be compiled."""
-    skglm = pytest.importorskip("skglm")
-    from skglm import datafits, penalties, solvers
-
-    X, y, Y, labels, _ = data
-    w, b = np.linspace(-1.0, 1.0, FEATURES), 0.3
-    W = np.outer(w, [1.0, -0.5, 2.0])
-    signs = np.where(labels == "b", 1.0, -1.0)
-    sample = np.linspace(0.5, 1.5, 60)
-    pointers, indices = np.array([0, 2, 5, 8]), np.concatenate(GROUPS)
-    groups = penalties.WeightedGroupL2(0.1, BY_GROUP, pointers, indices)
-    solver = solvers.AndersonCD()
-    for datafit, penalty, target in (
-        (datafits.Quadratic(), penalties.L1(0.1), y),
-        (datafits.Quadratic(), penalties.L1_plus_L2(0.1, 0.3), y),
-        (datafits.Quadratic(), penalties.WeightedL1(0.1, WEIGHTS), y),
-        (datafits.Quadratic(), penalties.L2(0.1), y),
-        (datafits.Huber(0.7), penalties.L1(0.1), y),
-        (datafits.WeightedQuadratic(sample), penalties.L1(0.1), y),
-        (datafits.QuadraticGroup(pointers, indices), groups, y),
-        (datafits.Logistic(), penalties.L1(0.1), labels),
-        (datafits.QuadraticMultiTask(), penalties.L2_1(0.1), Y),
-    ):
-        model = skglm.GeneralizedLinearEstimator(datafit, penalty, solver)
-        coef = W if target is Y else w
-        model.coef_, model.intercept_, model.n_features_in_ = coef, b, FEATURES
-        model.classes_ = np.array(["a", "b"])
-        used = signs if target is labels else target
-        objective = datafit.value(used, coef, X @ coef + b) + penalty.value(coef)
-        assert_allclose(certify(model, X, target).primal, objective, rtol=1e-12)
-    lasso = skglm.WeightedLasso(0.1, weights=WEIGHTS)
-    lasso.coef_, lasso.intercept_ = w, b
-    objective = mean_squares(X, y, w, b) + 0.1 * enet(w, 1, WEIGHTS)
-    assert_allclose(certify(lasso, X, y).primal, objective, rtol=1e-12)

@@ -74,21 +74,6 @@ def test_models_of_glum(family, name, ratio, data):
     assert certify(model, X, t, weights, offset=offset).relative_gap <= 1e-8
 
 
-def test_bounds_of_glum_and_coefficients(data):
-    X, y, offset, _ = data
-    options = {"alpha": 0.05, "l1_ratio": 1.0, "gradient_tol": 1e-10}
-    theirs = glum.GeneralizedLinearRegressor(
-        family="poisson", lower_bounds=np.zeros(D), **options
-    ).fit(X, y["count"], offset=offset)
-    assert certify(theirs, X, y["count"], offset=offset).relative_gap <= 1e-8
-    ours = PoissonPD(0.05, bounds=(0.0, np.inf), tol=1e-13, penalty="l1")
-    ours.fit(X, y["count"], offset=offset)
-    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
-    theirs = glum.GeneralizedLinearRegressor(family="tweedie (1.5)", **options).fit(X, y["sum"])
-    ours = TweediePD(0.05, power=1.5, tol=1e-13, penalty="l1").fit(X, y["sum"])
-    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("family", "name"),
     [
@@ -236,3 +221,18 @@ def test_what_is_refused(data):
         certify(sm.Logit(labels, X).fit(disp=0), X, y["count"])
     with pytest.raises(TypeError, match=r"got statsmodels.*\.OLS, which has no params"):
         certify(sm.OLS(labels, X), X, labels)
+
+
+def test_bounds_of_glum_and_coefficients(data):
+    X, y, offset, _ = data
+    options = {"alpha": 0.05, "l1_ratio": 1.0, "gradient_tol": 1e-10}
+    theirs = glum.GeneralizedLinearRegressor(
+        family="poisson", lower_bounds=np.zeros(D), **options
+    ).fit(X, y["count"], offset=offset)
+    assert certify(theirs, X, y["count"], offset=offset).relative_gap <= 1e-8
+    ours = PoissonPD(0.05, bounds=(0.0, np.inf), tol=1e-13, penalty="l1")
+    ours.fit(X, y["count"], offset=offset)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    theirs = glum.GeneralizedLinearRegressor(family="tweedie (1.5)", **options).fit(X, y["sum"])
+    ours = TweediePD(0.05, power=1.5, tol=1e-13, penalty="l1").fit(X, y["sum"])
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)

@@ -90,29 +90,6 @@ def test_late_entries_of_lifelines(name, data, rng):
         certify(model, table, full[["time", "event"]], strata=strata)
 
 
-def test_strata_of_two_columns_are_those_of_lifelines(data, rng):
-    lifelines = pytest.importorskip("lifelines")
-    X, time, event, clinic = data
-    time = time + rng.random(N)  # without ties, for which lifelines has other baselines
-    X = pd.DataFrame(X / X.std(axis=0, ddof=1), columns=["b", "a", "c"])
-    strata = pd.DataFrame({"clinic": clinic, "sex": np.where(rng.random(N) < 0.5, "f", "m")})
-    full = pd.concat([X, strata], axis=1).assign(time=time, event=event)
-    theirs = lifelines.CoxPHFitter(penalizer=0.05)
-    theirs.fit(full, "time", "event", strata=["clinic", "sex"], fit_options={"precision": 1e-12})
-    y = np.column_stack([time, event])
-    ours = CoxPD(0.05, penalty="l2", tol=1e-12).fit(X, y, strata=strata)
-    assert_allclose(ours.coef_, theirs.params_, atol=1e-6)
-    assert certify(theirs, X, y, strata=strata).relative_gap <= 1e-8
-    times = {label: event_times[::5] for label, event_times, _ in ours.baseline_}
-    labels = list(strata.itertuples(index=False, name=None))
-    assert list(times) == sorted(set(labels))
-    for k, label in enumerate(labels[:8]):  # lifelines interpolates between the events
-        row = slice(k, k + 1)
-        curve = ours.predict_survival_function(X[row], times[label], strata=strata[row])
-        expected = theirs.predict_survival_function(full[row], times[label])
-        assert_allclose(curve[0], expected.to_numpy()[:, 0], atol=1e-6)
-
-
 def test_weights_of_lifelines(data, rng):
     """By the optimum of CoxPD, for Efron's treatment of ties between unequal weights."""
     lifelines = pytest.importorskip("lifelines")

@@ -5,8 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.base import clone
 
 from skpd import GroupLassoSVC, RowBlocks, certify, regularization_path
 from skpd.formulation.overlapping import copies_of
@@ -89,28 +87,6 @@ def test_coefficients_are_sums_and_say_what_the_model_does():
     ]
     value = np.mean(np.maximum(1.0 - signs * z, 0.0)) + 0.03 * sum(norms)
     assert model.certificate_.primal == pytest.approx(value, rel=1e-9)
-
-
-def test_layouts_weights_names_and_warm_start():
-    pd = pytest.importorskip("pandas")
-    X, y = generated(40)
-    weights = np.random.default_rng(1).integers(1, 4, size=40)
-    expected = GroupLassoSVC(0.02, groups=GROUPS, tol=1e-9).fit(
-        np.repeat(X, weights, axis=0), np.repeat(y, weights)
-    )
-    names = list("abcdef")
-    named = {k: [names[j] for j in group] for k, group in enumerate(GROUPS)}
-    for data, groups in (
-        (X, GROUPS),
-        (sp.csr_array(X), GROUPS),
-        (sp.csc_array(X), [np.array(group) for group in GROUPS]),
-        (pd.DataFrame(X, columns=names), named),
-    ):
-        model = clone(expected).set_params(groups=groups).fit(data, y, weights)
-        np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)
-    warm = GroupLassoSVC(0.02, groups=GROUPS, tol=1e-6, warm_start=True).fit(X, y)
-    before = warm.n_iter_
-    assert warm.fit(X, y).n_iter_ <= before
 
 
 def test_certify_and_path():

@@ -112,6 +112,8 @@ def test_quantiles_without_names():
     assert list(table.index) == ["intercept", *(f"x{j}" for j in range(10))] * 2
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 def test_searches():
     scaled = make_pipeline(StandardScaler(), ElasticNetPD())
     X, y = load_diabetes(return_X_y=True, as_frame=True)

@@ -8,12 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
 
 from skpd import losses as L
-from skpd.losses.numerical import (
-    SIGNED_POWERS,
-    constant_between,
-    last_above,
-    root_of_slope,
-)
+from skpd.losses.numerical import SIGNED_POWERS, constant_between, last_above, root_of_slope
 from skpd.losses.shifted import with_offset
 
 N, K, EPSILON = 60, 3, 2.0**-52
@@ -277,13 +272,6 @@ def test_best_constants_of_counts():
         y, weights = np.array([0.5, 1.5]) * mean, np.ones(2)
         for loss in (L.Poisson(), L.Gamma(), L.NegativeBinomial(0.4)):
             assert_allclose(loss.best_constant(y, weights), log(mean))
-
-
-def test_targets_that_are_allowed():
-    for loss in (L.Poisson(), L.Gamma(), L.Tweedie(1.5), L.Squared(), L.Hinge()):
-        for least in (0.5, 1.0, 2.0):
-            assert loss.require_targets(least) is None
-    assert L.Poisson().require_targets(0.0) is None
 
 
 def test_distant_constants():

@@ -125,3 +125,10 @@ def test_the_mean_of_many_losses_is_rounded_little(loss, scale):
 def test_the_best_constant_between_rows_far_apart():
     """Any constant as far as delta from both is as good, and none of the rows is."""
     assert L.Huber().best_constant(np.array([0.0, 10.0]), np.array([0.5, 0.5])) == 5.0
+
+
+def test_targets_that_are_allowed():
+    for loss in (L.Poisson(), L.Gamma(), L.Tweedie(1.5), L.Squared(), L.Hinge()):
+        for least in (0.5, 1.0, 2.0):
+            assert loss.require_targets(least) is None
+    assert L.Poisson().require_targets(0.0) is None

@@ -378,20 +378,6 @@ def test_sums_that_would_cancel(rng, monkeypatch):
     assert loss.hessian(z, Design(X), np.arange(2)) is None
 
 
-def test_parts_that_risk_sets_do_not_connect():
-    """Rows that leave before any event, and those that enter after all before have left."""
-    time = np.array([0.5, 1.0, 2.0, 4.0, 5.0, 6.0])
-    entry = np.array([0.0, 0.0, 0.0, 3.0, 3.0, 5.5])
-    event = np.array([False, True, True, True, True, False])
-    loss = PartialLikelihood(time, event, np.ones(6), np.zeros(6, int), entry=entry)
-    table = np.column_stack([np.arange(6.0) ** 2, [5.0, 1.0, 1.0, 2.0, 2.0, 9.0]])
-    expected = [[0.0, 0.0], [-1.5, 0.0], [1.5, 0.0], [-3.5, 0.0], [3.5, 0.0], [0.0, 0.0]]
-    assert_array_equal(loss.without_means(table), expected)
-    nobody_late = PartialLikelihood(time, event, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))
-    centred = table[:, 0] - np.array([0.0, 2.5, 2.5, 50 / 3, 50 / 3, 50 / 3])
-    assert_allclose(nobody_late.without_means(table)[:, 0], np.append(0.0, centred[1:]))
-
-
 def test_the_hessian_of_strata_whose_scores_are_far_apart(rng):
     time, strata = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
     loss = PartialLikelihood(time, np.ones(6, bool), np.ones(6), strata)

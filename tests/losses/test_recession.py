@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from skpd.losses import (
@@ -126,3 +127,17 @@ def test_which_losses_separate():
     assert Shifted(Poisson()).can_separate and not Shifted(Hinge()).can_separate
     ordered = [OrdinalLoss(np.arange(3), np.ones(3), None, phi) for phi in (Hinge(), Logistic())]
     assert [loss.can_separate for loss in ordered] == [False, True]
+
+
+def test_parts_that_risk_sets_do_not_connect():
+    """Rows that leave before any event, and those that enter after all before have left."""
+    time = np.array([0.5, 1.0, 2.0, 4.0, 5.0, 6.0])
+    entry = np.array([0.0, 0.0, 0.0, 3.0, 3.0, 5.5])
+    event = np.array([False, True, True, True, True, False])
+    loss = PartialLikelihood(time, event, np.ones(6), np.zeros(6, int), entry=entry)
+    table = np.column_stack([np.arange(6.0) ** 2, [5.0, 1.0, 1.0, 2.0, 2.0, 9.0]])
+    expected = [[0.0, 0.0], [-1.5, 0.0], [1.5, 0.0], [-3.5, 0.0], [3.5, 0.0], [0.0, 0.0]]
+    assert_array_equal(loss.without_means(table), expected)
+    nobody_late = PartialLikelihood(time, event, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))
+    centred = table[:, 0] - np.array([0.0, 2.5, 2.5, 50 / 3, 50 / 3, 50 / 3])
+    assert_allclose(nobody_late.without_means(table)[:, 0], np.append(0.0, centred[1:]))

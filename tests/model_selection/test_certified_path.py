@@ -6,7 +6,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -31,7 +30,6 @@ from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
     GammaPD,
-    GroupLassoSVC,
     LassoPDCertified,
     LogisticPD,
     MultinomialPD,
@@ -54,6 +52,9 @@ from skpd.penalties import SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 
+# Grids of two or three alphas are fast, and their best is often an end.
+pytestmark = pytest.mark.filterwarnings("ignore:.*end of the grid")
+
 X_2, Y_2 = load_breast_cancer(return_X_y=True)
 X_2 = scale(X_2)
 X_D, Y_D = load_diabetes(return_X_y=True)
@@ -66,7 +67,6 @@ METRICS = {
     "neg_mean_absolute_error": lambda *given, **more: -mean_absolute_error(*given, **more),
     "r2": r2_score,
 }
-OVERLAPPING = [[0, 1, 2], [2, 3, 4], list(range(4, 30))]
 MODELS = [
     (LassoPDCertified(), X_D, Y_D, 0.03),
     (ElasticNetPD(), X_D, Y_D, 0.03),
@@ -120,15 +120,6 @@ def test_a_model_is_good_for_every_alpha(model, X, y, eps):
         assert np.all(excess <= eps) and np.all(excess >= -1e-7)
 
 
-def test_groups_that_overlap():
-    found = regularization_path(
-        GroupLassoSVC(groups=OVERLAPPING), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1
-    )
-    assert found.covered[-1, 0] <= 0.1
-    for coef, model in zip(found.coefs, found.models, strict=True):
-        assert_allclose(coef, model.coef_[0], atol=1e-15)
-
-
 def test_excess_of_the_lasso_against_scikit_learn():
     """The objective of the certified model, beside that of `Lasso`, at 400 alphas."""
     eps = 3e-3
@@ -143,18 +134,6 @@ def test_excess_of_the_lasso_against_scikit_learn():
         place = found.index_at(alpha)
         own = objective(found.coefs[place], found.intercepts[place], alpha)
         assert own - objective(best.coef_, best.intercept_, alpha) <= eps * unit
-
-
-def test_number_of_models_grows_with_the_inverse_root_for_smooth_losses():
-    counts = [
-        len(
-            regularization_path(
-                LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.05], certified=eps
-            ).alphas
-        )
-        for eps in (1e-2, 1e-4)
-    ]
-    assert 6.0 <= counts[1] / counts[0] <= 14.0
 
 
 SEARCHES = [
@@ -295,28 +274,6 @@ def test_bounds_of_scores_where_they_say_nothing(rng):
     assert bounds_of_score(PoissonPD(), "neg_mean_poisson_deviance") is None
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_of_sparse_entries_in_parts(name, rng):
-    """Entries that are stored as sums of several, which have the same bounds."""
-    X = np.round(rng.normal(size=(40, 3)), 1)
-    y = np.sign(X[:, 0] + rng.normal(size=40))
-    whole = sp.csr_array(X)
-    parts = sp.csr_array(
-        (np.repeat(whole.data / 2.0, 2), np.repeat(whole.indices, 2), whole.indptr * 2),
-        shape=X.shape,
-    )
-    model = LogisticPD(0.1, penalty="l2")
-    (problem,) = problems_of_path(model, X, y).problems
-    solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
-    bounds = [
-        score_bounds(SCORES[name], problem, solution, 1e-2, (table, y, None, None))
-        for table in (X, whole, parts)
-    ]
-    assert np.isfinite(bounds).all()
-    assert_allclose(bounds[1:], [bounds[0]] * 2, rtol=1e-12)
-    assert parts.nnz == 2 * whole.nnz  # as given
-
-
 def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):
     """A row on the wrong side of a far decision, whose probability is clipped."""
     X = np.r_[rng.normal(size=(40, 1)), [[0.0]]]
@@ -331,6 +288,10 @@ def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):
     assert low <= -log_loss(wrong, fitted.predict_proba(X_test)) <= high
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*(all coefficients are 0|did not converge)")
 def test_a_search_warns_of_its_own_level_only():
     """Gaps of folds are compared with ``certified``, and not with ``tol``."""
     with warnings.catch_warnings():

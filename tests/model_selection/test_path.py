@@ -22,7 +22,6 @@ from skpd import (
     GroupLassoSVC,
     LassoPDCertified,
     LogisticPD,
-    MatrixCompletionPD,
     MultinomialPD,
     MultiTaskPD,
     OrdinalPD,
@@ -31,9 +30,11 @@ from skpd import (
     TraceNormPD,
     regularization_path,
 )
-from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
 from tests.oracles.scikit_learn import l1_logistic
+
+# A constant model is as good as another for what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
@@ -119,26 +120,6 @@ def test_one_vs_rest(rng):
     assert_allclose(found.coefs[-1, 1], theirs.coef_[0], atol=1e-4)
 
 
-def test_warm_starts_save_iterations(rng):
-    """With a smooth loss, fits take Newton steps of one kind with a start and without."""
-    X, y = classes(rng, n=400, d=20)
-    estimator = PdproxSVC(loss="squared_hinge", tol=1e-8)
-    found = regularization_path(estimator, X, y)
-    cold = [clone(estimator).set_params(alpha=a).fit(X, y).n_iter_ for a in found.alphas]
-    assert found.n_iters.sum() < 0.9 * np.sum(cold)
-
-
-def test_alphas_at_any_distance(rng):
-    X, y = classes(rng)
-    estimator = PdproxSVC(loss="logistic", tol=1e-9)
-    alphas = [0.2, 0.1, 0.1, 0.0999999, 0.05, 0.025, 1e-4, 5e-5, 5e-5]
-    found = regularization_path(estimator, X, y, alphas=alphas)
-    for k, alpha in enumerate(found.alphas):
-        fit = clone(estimator).set_params(alpha=alpha).fit(X, y)
-        assert found.certificates[k].relative_gap <= 1e-9
-        assert_allclose(found.certificates[k].primal, fit.certificate_.primal, rtol=2e-9)
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e-80])
 def test_alphas_of_squared_norms(scale, rng):
     """No model of the first improves on P_0 by more than 1 %, by |g|^2 / (2 alpha) = P_0 / 100."""
@@ -196,43 +177,11 @@ def test_errors(rng):
         regularization_path(PdproxSVC(), X, np.zeros(len(y)))
 
 
-@pytest.mark.parametrize("alphas", [5, [0.1], [0.5, 0.4, 0.3, 0.2, 0.1]])
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (TraceNormPD(radius=1.0), "leave the radius out"),
-        (MatrixCompletionPD(), "factors of different ranks"),
-    ],
-)
-def test_models_without_a_path(estimator, message, alphas, rng):
-    X, y = rng.integers(4, size=(20, 2)), rng.integers(2, size=20)
-    with pytest.raises(ValueError, match=message):
-        regularization_path(estimator, X, y, alphas=alphas)
-
-
 def test_it_says_where_it_did_not_converge(rng):
     X, y = classes(rng)
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 fits.*max_iter \(now 1\)") as caught:
         found = regularization_path(PdproxSVC(max_iter=1, tol=1e-9), X, y, alphas=[0.02, 0.01])
     assert not found.converged.any() and caught[0].filename == __file__
-
-
-def test_ctrl_c_ends_it(rng, monkeypatch):
-    from skpd.solvers.monitor import Monitor
-
-    X, y = classes(rng, k=3)
-    check, calls = Monitor.check, []
-
-    def interrupt(self, *arguments):
-        calls.append(self)
-        if len(calls) == 8:
-            raise KeyboardInterrupt
-        return check(self, *arguments)
-
-    monkeypatch.setattr(Monitor, "check", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        regularization_path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
-    assert len(calls) == 8
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -5,6 +5,8 @@ doubles for all that matters here. Data and coefficients are taken as they are, 
 """
 
 import itertools
+from functools import partial
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -45,25 +47,48 @@ def mean(values, weights):
 
 # Losses of one prediction
 
-MARGIN = {
-    "hinge": lambda m: max(mpf(0), 1 - m),
-    "squared_hinge": lambda m: max(mpf(0), 1 - m) ** 2,
-    "smoothed_hinge": lambda m: max(mpf(0), 1 - m) ** 2 / 2 if m > 0 else mpf(1) / 2 - m,
-    "generalized_hinge": lambda m: max(mpf(0), 1 - m, 1 - 2 * m),
-    "modified_huber": lambda m: max(mpf(0), 1 - m) ** 2 if m >= -1 else -4 * m,
-    "logistic": lambda m: (
-        mpmath.log1p(mpmath.exp(-m)) if m > 0 else mpmath.log1p(mpmath.exp(m)) - m
+
+def _huber(t, delta):
+    return t * t / 2 if abs(t) <= delta else delta * (abs(t) - delta / 2)
+
+
+PHI = {  # of a margin or a residual t, by the parameters p of a loss
+    "Hinge": lambda p, t: max(1 - t, 0 * t),
+    "GeneralizedHinge": lambda p, t: max(1 - t, 1 - p.slope * t, 0 * t),
+    "SmoothedHinge": lambda p, t: _huber(max(1 - t, 0 * t), p.mu) / p.mu,
+    "SquaredHinge": lambda p, t: max(1 - t, 0 * t) ** 2,
+    "ModifiedHuber": lambda p, t: max(1 - t, 0 * t) ** 2 if t >= -1 else -4 * t,
+    "Logistic": lambda p, t: (
+        mpmath.log1p(mpmath.exp(-t)) if t > 0 else mpmath.log1p(mpmath.exp(t)) - t
     ),
+    "Squared": lambda p, t: t * t / 2,
+    "Absolute": lambda p, t: abs(t),
+    "EpsilonInsensitive": lambda p, t: max(abs(t) - p.epsilon, 0 * t),
+    "SquaredEpsilonInsensitive": lambda p, t: max(abs(t) - p.epsilon, 0 * t) ** 2,
+    "Huber": lambda p, t: _huber(t, p.delta),
+    "Pinball": lambda p, t: max((1 - p.quantile) * t, -p.quantile * t),
 }
-EPSILON, DELTA = mpf(0.1), mpf(1.35)  # the doubles that are defaults of these losses
-RESIDUAL = {
-    "squared": lambda r: r * r / 2,
-    "absolute": abs,
-    "epsilon_insensitive": lambda r: max(abs(r) - EPSILON, mpf(0)),
-    "squared_epsilon_insensitive": lambda r: max(abs(r) - EPSILON, mpf(0)) ** 2,
-    "huber": lambda r: r * r / 2 if abs(r) <= DELTA else DELTA * (abs(r) - DELTA / 2),
-    "pinball": lambda r: abs(r) / 2,
-}
+DEFAULTS = SimpleNamespace(  # the doubles that are defaults of these losses
+    slope=mpf(2), mu=mpf(1), epsilon=mpf(0.1), delta=mpf(1.35), quantile=mpf(0.5)
+)
+
+
+def phi(loss, t):
+    """A loss with its own parameters at a margin or a residual, a fraction or one of mpmath."""
+    exactly = {name: type(t)(value) for name, value in vars(loss).items()}
+    return PHI[type(loss).__name__](SimpleNamespace(**exactly), t)
+
+
+def _by_name(*names):
+    return {name: partial(PHI[name.title().replace("_", "")], DEFAULTS) for name in names}
+
+
+MARGIN = _by_name(
+    "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", "modified_huber", "logistic"
+)
+RESIDUAL = _by_name(
+    "squared", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", "pinball"
+)
 
 
 def deviance(power, y, z):

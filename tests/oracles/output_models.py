@@ -17,7 +17,6 @@ from tests.oracles.optima import NotSolved
 RESIDUALS = ("squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm")
 MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
 CLASSES = ("softmax", "crammer_singer")
-TOGETHER = ("l2_norm", *CLASSES)  # losses of all outputs of a sample
 PENALTIES = (
     "l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_outputs", "l1", "l2"
 )  # fmt: skip

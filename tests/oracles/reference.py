@@ -60,10 +60,11 @@ def linear_programme(*arguments):
     return linear_solution(*arguments)[0]
 
 
-def linear_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
+def linear_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constraint=None):
     """Optimal value, coefficients and intercept by HiGHS.
 
-    For a piecewise-linear loss and a polyhedral penalty. Variables are w+ and w- (features each,
+    For a piecewise-linear loss and a polyhedral penalty. There may be a
+    `scipy.optimize.LinearConstraint` on the coefficients. Variables are w+ and w- (features each,
     >= 0), b, the losses t and the penalty's r.
     """
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
@@ -87,6 +88,11 @@ def linear_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
     elif kind == "L1Ball":
         rows.append(total.sum(axis=0, keepdims=True))
         limits.append([penalty.radius])
+    if constraint is not None:
+        A = np.hstack([constraint.A, -constraint.A, np.zeros((len(constraint.A), n + 2))])
+        for sign, ends in ((1, constraint.ub), (-1, constraint.lb)):
+            rows.append(sign * A[np.isfinite(ends)])
+            limits.append(sign * ends[np.isfinite(ends)])
     bounds = [(0, None)] * (2 * d)
     if kind == "Box":
         bounds = [(0, penalty.upper)] * d + [(0, -penalty.lower)] * d
@@ -126,19 +132,27 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
     cp = pytest.importorskip("cvxpy")
 
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
-    d = X.shape[1]
-    w, b = cp.Variable(d), cp.Variable() if fit_intercept else 0.0
-    z = X @ w + b
+    w, b = cp.Variable(X.shape[1]), cp.Variable() if fit_intercept else 0.0
+    constraints = constraints_of(cp, penalty, w)
+    if constraint is not None:
+        at = constraint.A @ w
+        constraints += [at >= constraint.lb, at <= constraint.ub]
+    objective = weights @ losses_of(cp, loss, y, X @ w + b) + alpha * value_of(cp, penalty, w)
+    value = optimal_value(cp.Problem(cp.Minimize(objective), constraints))
+    return value, w.value, float(b.value) if fit_intercept else 0.0
+
+
+def losses_of(cp, loss, y, z):
+    """The losses of the rows at predictions."""
     name = type(loss).__name__
     if name == "Shifted":
-        loss, z, y = loss.inner, z + y[:, 1], y[:, 0]
-        name = type(loss).__name__
+        return losses_of(cp, loss.inner, y[:, 0], z + y[:, 1])
     m, r = cp.multiply(y, z), z - y
     slack = cp.pos(1 - m)
-    losses = {
+    return {
         "Hinge": lambda: slack,
         "GeneralizedHinge": lambda: cp.maximum(slack, 1 - loss.slope * m),
-        "SmoothedHinge": lambda: _smoothed(cp, slack, loss.mu),
+        "SmoothedHinge": lambda: cp.huber(slack, loss.mu) / (2 * loss.mu),
         "SquaredHinge": lambda: cp.square(slack),
         "Logistic": lambda: cp.logistic(-m),
         "Squared": lambda: cp.square(r) / 2,
@@ -155,73 +169,81 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
         "Tweedie": lambda: _tweedie(cp, y, z, loss.power),
         "NegativeBinomial": lambda: _negative_binomial(cp, y, z, 1 / loss.dispersion),
         "SquaredEpsilonInsensitive": lambda: cp.square(cp.pos(cp.abs(r) - loss.epsilon)),
-    }
+    }[name]()
 
-    def groups(penalty, weighted=True):
-        labels = group_labels(penalty.groups, d)
+
+def value_of(cp, penalty, w):
+    """The value of a penalty, 0 for one that is a constraint alone."""
+    kind = type(penalty).__name__
+    norms = {"L1": cp.norm1, "L2Norm": cp.norm2, "LInf": cp.norm_inf}
+    if kind in norms:
+        return norms[kind](w)
+
+    def groups(norm=cp.norm2, weighted=True):
+        labels = group_labels(penalty.groups, w.shape[0])
         members = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
-        weights = [np.sqrt(len(some)) for some in members]
-        if not weighted or penalty.weights is not None:
-            weights = penalty.weights if weighted else np.ones(len(members))
-        return sum(c * cp.norm2(w[some]) for c, some in zip(weights, members, strict=True))
+        sizes = np.sqrt(np.bincount(labels)) if weighted else np.ones(len(members))
+        weights = sizes if getattr(penalty, "weights", None) is None else penalty.weights
+        return sum(c * norm(w[some]) for c, some in zip(weights, members, strict=True))
 
-    def of_norm():
-        norms = {"L1": cp.norm1, "L2Norm": cp.norm2, "LInf": cp.norm_inf}
-        kind = type(penalty.norm).__name__
-        norm = norms[kind](w) if kind in norms else groups(penalty.norm)
-        return penalty.function.scale * cp.power(norm, penalty.function.exponent)
+    def mixed(one, other):
+        return penalty.l1_ratio * one + (1 - penalty.l1_ratio) * other
 
     def separable():
-        l1, l2 = (np.broadcast_to(x, d) for x in (penalty.l1, penalty.l2))
+        l1, l2 = (np.broadcast_to(x, w.shape[0]) for x in (penalty.l1, penalty.l2))
         return l1 @ cp.abs(w) + l2 @ cp.square(w) / 2
 
-    penalties = {
-        "L1": lambda: cp.norm1(w),
+    def of_norm():
+        norm = value_of(cp, penalty.norm, w)
+        return penalty.function.scale * cp.power(norm, penalty.function.exponent)
+
+    half_square = cp.sum_squares(w) / 2
+    return {
         "NonNegativeL1": lambda: cp.norm1(w),
-        "L2Norm": lambda: cp.norm2(w),
-        "LInf": lambda: cp.norm_inf(w),
-        "SquaredL2": lambda: cp.sum_squares(w) / 2,
-        "ElasticNet": lambda: (
-            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
-        ),
-        "GroupL2": lambda: groups(penalty),
-        "NonNegativeGroupL2": lambda: groups(penalty),
-        "SquaredGroupL2": lambda: cp.square(groups(penalty, weighted=False)),
+        "SquaredL2": lambda: half_square,
+        "ElasticNet": lambda: mixed(cp.norm1(w), half_square),
+        "GroupL2": groups,
+        "NonNegativeGroupL2": groups,
+        "GroupLInf": lambda: groups(cp.norm_inf, weighted=False),
+        "GroupL1Squared": lambda: groups(lambda v: cp.square(cp.norm1(v)), weighted=False),
+        "GroupElasticNet": lambda: mixed(groups(), half_square),
+        "SquaredGroupL2": lambda: cp.square(groups(weighted=False)),
         "FunctionOfNorm": of_norm,
         "WeightedL1": lambda: penalty.weights @ cp.abs(w),
         "Separable": separable,
         "TotalVariation": lambda: cp.tv(w),
-        "FusedLasso": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.tv(w),
-        "SquaredL2OnL1Ball": lambda: penalty.weight * cp.sum_squares(w) / 2,
-        "SparseGroup": lambda: (
-            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * groups(penalty)
-        ),
-    }
-    kind = type(penalty).__name__
-    constraints = {
-        "L1Ball": lambda: [cp.norm1(w) <= penalty.radius],
-        "SquaredL2OnL1Ball": lambda: [cp.norm1(w) <= penalty.radius],
-        "ElasticNetBall": lambda: [
-            penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
-            <= penalty.radius
-        ],
-        "Box": lambda: [w >= penalty.lower, w <= penalty.upper],
-        "Separable": lambda: [
+        "FusedLasso": lambda: mixed(cp.norm1(w), cp.tv(w)),
+        "SquaredL2OnL1Ball": lambda: penalty.weight * half_square,
+        "SparseGroup": lambda: mixed(cp.norm1(w), groups()),
+    }.get(kind, lambda: 0.0)()
+
+
+def constraints_of(cp, penalty, w):
+    """What a penalty demands of the coefficients."""
+
+    def within():
+        return [cp.norm1(w) <= penalty.radius]
+
+    def elastic_net():
+        ratio = penalty.l1_ratio
+        return [ratio * cp.norm1(w) + (1 - ratio) * cp.sum_squares(w) / 2 <= penalty.radius]
+
+    def separable():
+        return [
             sign * w[j] <= sign * bounds[j]
             for sign, bounds in ((-1, penalty.lower), (1, penalty.upper))
             for j in np.flatnonzero(np.isfinite(bounds))
-        ],
+        ]
+
+    return {
+        "L1Ball": within,
+        "SquaredL2OnL1Ball": within,
+        "ElasticNetBall": elastic_net,
+        "Box": lambda: [w >= penalty.lower, w <= penalty.upper],
+        "Separable": separable,
         "NonNegativeL1": lambda: [w >= 0],
         "NonNegativeGroupL2": lambda: [w >= 0],
-    }.get(kind, list)()
-    if constraint is not None:
-        at = constraint.A @ w
-        constraints += [at >= constraint.lb, at <= constraint.ub]
-    objective = weights @ losses[name]()
-    if kind in penalties:
-        objective = objective + alpha * penalties[kind]()
-    value = optimal_value(cp.Problem(cp.Minimize(objective), constraints))
-    return value, w.value, float(b.value) if fit_intercept else 0.0
+    }.get(type(penalty).__name__, list)()
 
 
 def multinomial_programme(X, labels, rows, l1, l2, fit_intercept):
@@ -262,7 +284,7 @@ def cox_programme(X, loss, penalty, alpha):
             kept = np.zeros(len(rows))
             kept[tied] = np.log1p(-k / terms)
             value += total / terms * cp.log_sum_exp(u[rows] + log_s[rows] + kept)
-    value += alpha * _penalty(cp, penalty, w)
+    value += alpha * value_of(cp, penalty, w)
     return optimal_value(cp.Problem(cp.Minimize(value)))
 
 
@@ -271,25 +293,11 @@ def ordinal_programme(X, y, rows, offset, loss, penalty, alpha):
     cp = pytest.importorskip("cvxpy")
 
     w, t = cp.Variable(X.shape[1]), cp.Variable(int(np.max(y)))
-    value = alpha * _penalty(cp, penalty, w)
+    value = alpha * value_of(cp, penalty, w)
     for k in range(int(np.max(y))):
         margins = cp.multiply(np.where(y > k, 1.0, -1.0), X @ w + offset - t[k])
         value += rows @ (cp.logistic(-margins) if loss == "logistic" else cp.pos(1 - margins))
     return optimal_value(cp.Problem(cp.Minimize(value)))
-
-
-def _penalty(cp, penalty, w):
-    """The value of one of a few penalties."""
-    kind = type(penalty).__name__
-    if kind == "GroupL2":
-        labels = group_labels(penalty.groups, w.shape[0])
-        members = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
-        return sum(np.sqrt(len(some)) * cp.norm2(w[some]) for some in members)
-    if kind == "ElasticNet":
-        ratio = penalty.l1_ratio
-        return ratio * cp.norm1(w) + (1 - ratio) * cp.sum_squares(w) / 2
-    norms = {"L1": cp.norm1, "LInf": cp.norm_inf, "SquaredL2": lambda w: cp.sum_squares(w) / 2}
-    return norms[kind](w)
 
 
 def trace_norm_programme(X, Y, weights, alpha, radius, fit_intercept):
@@ -312,9 +320,3 @@ def _negative_binomial(cp, y, z, k):
     most = xlogy(y, y) + k * np.log(k) - (y + k) * np.log(y + k)
     t = z - np.log(k)
     return cp.multiply(y, cp.logistic(-t)) + k * cp.logistic(t) + most
-
-
-def _smoothed(cp, slack, mu):
-    # the infimal convolution of max(0, .) with a parabola: over p in [0, slack]
-    p = cp.Variable(slack.shape)
-    return cp.square(p) / (2 * mu) + cp.pos(slack - p)

@@ -12,16 +12,7 @@ from skpd import penalties as R
 from skpd._floats import EPSILON
 from skpd.penalties.increasing_functions import PowerOfNorm
 from tests.oracles.exact_objectives import exact, missed_by, value_of
-from tests.penalties.examples import (
-    CHAINED,
-    EVERY,
-    LOOSE,
-    NORMS,
-    TIGHT,
-    N,
-    coefficients,
-    least,
-)
+from tests.penalties.examples import CHAINED, EVERY, LOOSE, NORMS, TIGHT, N, coefficients, least
 
 every = pytest.mark.parametrize("penalty", EVERY, ids=str)
 PAIR = R.FunctionOfNorm(R.L1(), PowerOfNorm(2.0, 3.0))

@@ -66,6 +66,8 @@ def groups_by_hand(fitted):
     return np.concatenate([["income", "age", "income"], names])
 
 
+# Of so few alphas the best is often an end.
+@pytest.mark.filterwarnings("ignore:.*end of the grid")
 @pytest.mark.parametrize(
     "one_hot",
     [
@@ -196,6 +198,8 @@ def test_labels_that_would_collide():
     assert len(labels) == len(set(labels)) == 4
 
 
+# Some of the models that it fits are constant.
+@pytest.mark.filterwarnings("ignore:.*all coefficients are 0")
 @pytest.mark.parametrize("dense", [False, True])
 def test_what_carries_the_sources(table, dense, tmp_path):
     X, y = table

@@ -23,7 +23,9 @@ from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation
 from skpd.problems import linear_problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
+from tests.oracles.exact_sums import exact, exact_sum, solved
 from tests.oracles.reference import linear_programme
+from tests.pairs import every_fourth_pair
 
 UNIT_ROUNDOFF = Fraction(1, 2**53)
 # the directions that the penalty and the intercept leave free, one of them or both, beside a
@@ -33,35 +35,14 @@ FREE = [
     *product([TotalVariation()], [False], [0.0, 100.0, 1e6]),
     *product([TotalVariation()], [True], [0.0, 100.0, 1e6]),
 ]
-
-
-def exact(values):
-    return [Fraction(float(value)) for value in values]
-
-
-def dot(*vectors):
-    """The sum of products of the entries of several vectors."""
-    total = Fraction(0)
-    for entries in zip(*vectors, strict=True):
-        term = Fraction(1)
-        for entry in entries:
-            term *= entry
-        total += term
-    return total
-
-
-def solved(matrix, right):
-    """The solution of a few linear equations, by elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for k in range(len(rows)):
-        pivot = next(i for i in range(k, len(rows)) if rows[i][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [value / rows[k][k] for value in rows[k]]
-        for i in range(len(rows)):
-            if i != k:
-                factor = rows[i][k]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return [row[-1] for row in rows]
+PAIRS = pytest.mark.parametrize(
+    "loss, penalty, fit_intercept, shift",
+    [
+        (loss, *free)
+        for loss, free in every_fourth_pair([Absolute(), Squared(), Huber(2.0), Hinge()], FREE)
+    ],
+    ids=str,
+)
 
 
 def conjugate(loss, y, theta):
@@ -103,8 +84,8 @@ def exact_directions(problem):
 def rest_of(directions, c, point, room):
     """What cancels the sums of a point with the least norm in units of the room of every row."""
     weights = [ci * r * r for ci, r in zip(c, room, strict=True)]
-    gram = [[dot(weights, f, g) for g in directions] for f in directions]
-    multipliers = solved(gram, [-dot(c, f, point) for f in directions])
+    gram = [[exact_sum(weights, f, g) for g in directions] for f in directions]
+    multipliers = solved(gram, [-exact_sum(c, f, point) for f in directions])
     return [
         r * r * sum(m * f[i] for m, f in zip(multipliers, directions, strict=True))
         for i, r in enumerate(room)
@@ -116,17 +97,16 @@ def agrees(problem, theta, change, coef):
     T, subgradient = problem.penalty.smooth_directions(coef)
     columns = [exact(problem.design.matvec(unit)) for unit in np.eye(problem.n_coefficients)]
     point = [t + e for t, e in zip(exact(theta), exact(change), strict=True)]
-    u = [dot(exact(problem.weights), x, point) for x in columns]
+    u = [exact_sum(exact(problem.weights), x, point) for x in columns]
     size = Fraction(float(np.max(problem.design.column_norms(problem.weights))))
     for direction in T.T:
-        wanted = -Fraction(problem.alpha) * dot(exact(direction), exact(subgradient))
-        assert abs(dot(exact(direction), u) - wanted) <= Fraction(1, 10**19) * size
+        wanted = -Fraction(problem.alpha) * exact_sum(exact(direction), exact(subgradient))
+        assert abs(exact_sum(exact(direction), u) - wanted) <= Fraction(1, 10**19) * size
 
 
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
-@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+@PAIRS
 def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, near, rng):
     """The rest that cancels the sums is as small and as cheap as promised, and in the box.
 
@@ -145,15 +125,15 @@ def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, nea
     point = [t + e for t, e in zip(exact(theta), exact(balance.change), strict=True)]
     rest = rest_of(directions, c, point, exact(0.5 * room))
     whole = [t + e for t, e in zip(point, rest, strict=True)]
-    assert all(dot(c, f, whole) == 0 for f in directions)
-    assert dot(c, rest, rest) <= Fraction(balance.residual) ** 2
+    assert all(exact_sum(c, f, whole) == 0 for f in directions)
+    assert exact_sum(c, rest, rest) <= Fraction(balance.residual) ** 2
     for value, low, high in zip(whole, lower, upper, strict=True):
         assert low == -np.inf or Fraction(low) <= value
         assert high == np.inf or value <= Fraction(high)
 
     def sum_of_conjugates(values, scale):
         scaled = [scale * value for value in values]
-        return dot(c, [conjugate(loss, *pair) for pair in zip(y, scaled, strict=True)])
+        return exact_sum(c, [conjugate(loss, *pair) for pair in zip(y, scaled, strict=True)])
 
     scales = [Fraction(1, 100), Fraction(1, 2), Fraction(1)]
     if isinstance(loss, Squared):
@@ -164,8 +144,7 @@ def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, nea
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 1e-6])
-@pytest.mark.parametrize("penalty, fit_intercept, shift", FREE)
-@pytest.mark.parametrize("loss", [Absolute(), Squared(), Huber(2.0), Hinge()], ids=str)
+@PAIRS
 def test_the_change_is_a_share_of_the_way_to_a_point_in_the_box(
     loss, penalty, fit_intercept, shift, noise, rng
 ):
@@ -182,7 +161,7 @@ def test_the_change_is_a_share_of_the_way_to_a_point_in_the_box(
     for one, other, t, end in zip(middle, convex, here, there, strict=True):
         assert abs(one - other) <= 8 * UNIT_ROUNDOFF * share * (abs(t) + abs(end))
     sums = [
-        dot(c, [conjugate(loss, *pair) for pair in zip(y, values, strict=True)])
+        exact_sum(c, [conjugate(loss, *pair) for pair in zip(y, values, strict=True)])
         for values in (middle, here, there)
     ]
     mean = (1 - share) * sums[1] + share * sums[2]
@@ -258,8 +237,8 @@ def best_squared(columns, y, alpha):
     n = len(y)
 
     def value(some, sign):
-        gram = [[dot(f, g) / n for g in some] for f in some]
-        right = [dot(f, y) / n for f in some]
+        gram = [[exact_sum(f, g) / n for g in some] for f in some]
+        right = [exact_sum(f, y) / n for f in some]
         if sign:
             right[-1] -= alpha * sign
         w = solved(gram, right)

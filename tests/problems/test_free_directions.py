@@ -80,17 +80,6 @@ def test_features_that_span_all_rows(shape, rank, fit_intercept, expected, rng):
         assert_allclose(free.squares, problem.weights @ X**2)
 
 
-def test_many_more_features_than_rows_span_them():
-    """That is taken for granted beyond 1e7 entries."""
-    rows = SimpleNamespace(design=SimpleNamespace(shape=(3, 4_000_000)), fit_intercept=True)
-    penalty = SimpleNamespace(free_features=SimpleNamespace(columns=range(3_400_000)))
-    free = FreeDirections(rows, penalty)
-    assert free.outnumber_rows
-    free.__dict__["dependence"] = SimpleNamespace(kept=[0])
-    penalty.free_features.columns = range(3_300_000)
-    assert not free.outnumber_rows
-
-
 @pytest.mark.parametrize("penalty, level, columns", [
     (L1(), False, []), (TotalVariation(), True, []), (WeightedL1([0.0, 1.0, 0.0]), False, [0, 2])
 ])  # fmt: skip

@@ -3,6 +3,8 @@
 The tests of dependence are at both sides of each tolerance.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +14,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Squared
 from skpd.penalties import Separable, WeightedL1
 from skpd.problems import free_features, linear_problem
+from skpd.problems.free_directions import FreeDirections
 from skpd.problems.free_features import (
     _is_exactly,
     dependence,
@@ -196,3 +199,14 @@ def test_projections_onto_free_hyperplanes(loss, spread, unit, fit_intercept, rn
             options={"ftol": 1e-15, "maxiter": 500},
         )  # fmt: skip
         assert_allclose(c @ (found - theta) ** 2, expected.fun, rtol=1e-5, atol=1e-12)
+
+
+def test_many_more_features_than_rows_span_them():
+    """That is taken for granted beyond 1e7 entries."""
+    rows = SimpleNamespace(design=SimpleNamespace(shape=(3, 4_000_000)), fit_intercept=True)
+    penalty = SimpleNamespace(free_features=SimpleNamespace(columns=range(3_400_000)))
+    free = FreeDirections(rows, penalty)
+    assert free.outnumber_rows
+    free.__dict__["dependence"] = SimpleNamespace(kept=[0])
+    penalty.free_features.columns = range(3_300_000)
+    assert not free.outnumber_rows

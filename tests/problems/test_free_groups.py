@@ -10,8 +10,6 @@ from scipy.optimize import minimize
 from skpd.problems import free_groups
 from skpd.problems.free_groups import FreeGroups, Smooth
 
-EPSILON = 2.0**-52
-
 
 def random_groups(rng, n=40, n_left=5, n_right=4):
     left, right = rng.integers(0, n_left, n), rng.integers(0, n_right, n)

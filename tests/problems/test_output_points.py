@@ -17,7 +17,6 @@ from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.problem import Problem
 from skpd.problems.regularisation import Regularisation
 
-EPSILON = 2.0**-52
 NOTHING = (0.0, 0.0)
 N, K = 12, 3
 

@@ -18,6 +18,7 @@ from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
 from tests.oracles.exact_sums import exact_sum
+from tests.problems.test_shards import CountedBlocks
 
 EPSILON = 2.0**-52
 NOTHING = (0.0, 0.0)
@@ -127,14 +128,6 @@ def test_sums_over_offsets(rng):
     found = problem_of_shards(shards, loss, L1(), 0.1, True).rows.targets
     heavy = offset[weights > 0.0]
     assert found.offsets == (np.min(heavy), np.max(heavy))
-
-
-class CountedBlocks(RowBlocks):
-    n_reads = 0
-
-    def block(self, k):
-        self.n_reads += 1
-        return super().block(k)
 
 
 @pytest.mark.parametrize("columns, n_reads", [([], 0), ([1], 2)])

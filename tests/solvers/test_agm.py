@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from benchmarks.products import PLAIN, counted, total
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Pinball, SmoothedHinge, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
@@ -168,27 +167,6 @@ def test_what_the_entropic_prox_needs(rng):
     problem = linear_problem(design, y, np.full(9, 1 / 9), Squared(), L1(), 1e-3)
     with pytest.raises(ValueError, match=r"prox 'entropic'.*got L1"):
         solve(problem, "agm", tol=1e-9, max_iter=9, random_state=np.random, prox="entropic")
-
-
-def test_adaptive_steps_need_fewer_gradients(skpd_data):
-    """Those of the methods, those of their gaps, and all products with X and its transpose."""
-    X, y = skpd_data("a1a", 123)
-    c = np.full(len(y), 1 / len(y))
-
-    def needed(problem, **options):
-        with counted() as calls:
-            found = solve(
-                problem, "agm", tol=1e-4, max_iter=3000,
-                random_state=np.random.RandomState(0), **options,
-            )  # fmt: skip
-        assert found.converged
-        return np.array([found.n_iter, calls["rmatvec"], total(calls, PLAIN)])
-
-    for loss, penalty in ((SmoothedHinge(), SquaredL2()), (Logistic(), ElasticNet(0.5))):
-        problem = linear_problem(Design(X), y, c, loss, penalty, 1e-3, False)
-        for memory in ("infinite", "one"):
-            fixed = needed(problem, memory=memory, adaptive=False)
-            assert needed(problem, memory=memory)[0] <= 1.1 * fixed[0]
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

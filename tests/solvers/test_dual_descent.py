@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
@@ -10,7 +9,7 @@ from sklearn.svm import LinearSVC
 import benchmarks.certificates as random
 from skpd import PdproxSVC
 from skpd.designs import Design
-from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
+from skpd.losses import Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
 from skpd.solvers import SolverContext, solve
@@ -18,15 +17,6 @@ from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
 
 COMPILED = [loss for loss in random.LOSSES if loss.is_compiled]
-
-LAYOUTS = {
-    "C": np.ascontiguousarray,
-    "F": np.asfortranarray,
-    "CSR": sp.csr_array,
-    "CSC": sp.csc_matrix,
-    "float32": lambda X: X.astype(np.float32),
-    "CSR float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
-}
 
 
 def data(rng, loss, n=60, d=12):
@@ -106,18 +96,6 @@ def test_free_intercept(loss, rng):
         assert_allclose(other.best.coef, best.coef, atol=1e-3)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_agree(layout, rng):
-    X, y = data(rng, Hinge())
-    weights = np.full(len(y), 1 / len(y))
-    found = [
-        descend(linear_problem(Design(table), y, weights, Hinge(), SquaredL2(), 0.01, False))
-        for table in (X, LAYOUTS[layout](X))
-    ]
-    assert_allclose(found[1].primal, found[0].primal, rtol=1e-6 if "32" in layout else 1e-9)
-    assert_allclose(found[1].best.coef, found[0].best.coef, atol=1e-4)
-
-
 def test_same_as_scikit_learn(rng):
     X, y = data(rng, Hinge(), n=200)
     alpha, n = 0.02, 200
@@ -151,25 +129,6 @@ def test_awkward_rows(loss, rng):
     assert monitor.done and not monitor.best.coef.any()
 
 
-@pytest.mark.parametrize("seed", range(1, 30))
-def test_the_primal_point_is_that_of_theta(seed):
-    """Also where moves of duplicate and opposite rows cancel."""
-    rng = np.random.default_rng(seed)
-    loss = [Hinge(), Pinball(0.8), Absolute()][seed % 3]
-    X, y = data(rng, loss, n=40, d=5)
-    X, y = np.vstack([X, X, -X, X]), np.concatenate([y, y, y, -y])
-    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8)
-    weights /= weights.sum()
-    matrix, theta = Design(X).matrix, np.zeros(len(y))
-    descent = matrix.dual_descent(loss.evaluator, y, weights, theta, 1e-2, 0.0, 0.0, 0.0, seed)
-    for _ in range(60):
-        descent.run(1e-12, 1, 1e12)
-        expected = -X.T @ (weights * descent.theta()) / 1e-2
-        assert_allclose(descent.variables()[:-1], expected, atol=1e-9 * np.abs(X).sum())
-    descent.refresh()
-    assert_allclose(descent.variables()[:-1], expected, atol=1e-12 * np.abs(X).sum())
-
-
 def test_it_pauses_and_goes_on(rng):
     """However often it is interrupted, rows that were left out come back."""
     X, y = data(rng, Hinge(), n=400, d=30)
@@ -188,16 +147,6 @@ def test_it_pauses_and_goes_on(rng):
     assert found <= 1e-9 and epochs > 7
     assert_allclose(w, -X.T @ theta / 400 / 1e-3, atol=1e-9)
     assert gap(problem, X, Point(w, 0.0, theta)) <= 2e-9
-
-
-def test_a_warm_start_is_used(rng):
-    X, y = data(rng, Absolute(), n=200)
-    weights = np.full(200, 1 / 200)
-    for intercept in (False, True):
-        problem = linear_problem(Design(X), y, weights, Absolute(), SquaredL2(), 0.01, intercept)
-        first = descend(problem, tol=1e-8)
-        again = descend(problem, tol=1e-8, start=first.best)
-        assert again.done and again.n_iter < 0.5 * first.n_iter
 
 
 def test_small_alpha_is_left_to_newton_steps(rng):

@@ -1,9 +1,7 @@
-"""The interior-point method: every loss with every penalty, its systems, kinks and weights."""
+"""The interior-point method: losses with penalties, its systems, kinks and weights."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,15 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks import certificates as random
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
-from skpd.losses import (
-    Absolute,
-    Hinge,
-    Huber,
-    Logistic,
-    MarginLoss,
-    Squared,
-    SquaredHinge,
-)
+from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Squared, SquaredHinge
 from skpd.penalties import (
     L1,
     Box,
@@ -33,7 +23,6 @@ from skpd.penalties import (
     FunctionOfNorm,
     FusedLasso,
     GroupL2,
-    L1Ball,
     LInf,
     NonNegativeL1,
     SparseGroup,
@@ -41,24 +30,15 @@ from skpd.penalties import (
     TotalVariation,
 )
 from skpd.problems import linear_problem
-from skpd.problems.robust import robust_problem
 from skpd.solvers import METHODS, Monitor, SolverContext
-from skpd.solvers.interior import (
-    expected_cost,
-    interior_point,
-    method,
-    programme,
-    programmes,
-    systems,
-)
+from skpd.solvers.interior import expected_cost, interior_point, method
 from skpd.solvers.interior.cones import EuclideanNorms
-from skpd.solvers.interior.maps import Differences
-from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.slack_multiplier_pairs import ConeVector
-from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+from skpd.solvers.interior.systems import FeatureSystem
 from skpd.solvers.select import select
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
+from tests.pairs import every_fourth_pair
 
 ALL_PENALTIES = [*random.PENALTIES, TotalVariation()]
 POLYHEDRAL = {type(p) for p in [*random.POLYHEDRAL_PENALTIES, TotalVariation()]}
@@ -97,9 +77,8 @@ def reached(problem, tol=1e-8, max_iter=100, monitor=Monitor):
     return monitor.solution()
 
 
-@pytest.mark.parametrize("penalty", ALL_PENALTIES, ids=str)
-@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
-def test_every_loss_with_every_penalty(loss, penalty):
+@pytest.mark.parametrize("loss, penalty", every_fourth_pair(random.LOSSES, ALL_PENALTIES), ids=str)
+def test_losses_with_penalties(loss, penalty):
     X, y = raw(isinstance(loss, MarginLoss))
     rows = np.full(len(y), 1 / len(y))
     for fit_intercept in (True, False):
@@ -114,135 +93,6 @@ def test_every_loss_with_every_penalty(loss, penalty):
                 accuracy = 1e-6 * problem.objective_unit
                 assert_allclose(certificate.primal, best, rtol=0.0, atol=accuracy)
                 assert certificate.dual <= best + 1e-9 * problem.objective_unit
-
-
-@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), GroupL2(2), LInf(), L1Ball(0.01)], ids=str)
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Squared(), Huber()], ids=str)
-def test_weights_are_repetitions(loss, penalty, rng):
-    X, y = raw(isinstance(loss, MarginLoss))
-    counts = rng.integers(0, 3, len(y)).astype(float)
-    far = np.where(counts[:, np.newaxis] > 0.0, X, 1e6 * rng.normal(size=X.shape))
-    alpha = 0.01 * strength(X, y, loss)
-    repeats = counts.astype(int)
-    repeated = posed(np.repeat(X, repeats, axis=0), np.repeat(y, repeats), loss, penalty, alpha)
-    weighted = posed(X, y, loss, penalty, alpha, weights=counts)
-    beside = posed(far, y, loss, penalty, alpha, weights=counts)  # rows of weight 0
-    first = reached(repeated)
-    for problem in (weighted, beside):
-        found = reached(problem)
-        assert found.n_iter == first.n_iter and found.converged
-        assert_allclose(found.certificate.primal, first.certificate.primal, rtol=1e-9)
-        scale = np.max(np.abs(first.coef))
-        assert_allclose(found.coef, first.coef, rtol=0.0, atol=1e-6 * scale)
-        assert not np.any(found.dual_coef[counts == 0.0])
-
-
-def assembled(system, groups):
-    """The matrix of a Newton system, as its definition has it."""
-    core = system.n_core
-    X = system.design
-    table = np.stack([system.design.matvec(unit) for unit in np.eye(core)], axis=1)
-    assert table.shape == X.shape
-    matrix = np.zeros((core + system.n_borders,) * 2)
-    matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
-    for j, beside in enumerate(system.off_diagonal):
-        matrix[j, j + 1] += beside
-        matrix[j + 1, j] += beside
-    for first, last, scale, v in groups:
-        matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
-    matrix[:core, core:] = system.borders
-    matrix[core:, :core] = system.borders.T
-    matrix[core:, core:] = system.corner
-    return matrix
-
-
-@pytest.mark.parametrize("n_borders", [0, 2])
-@pytest.mark.parametrize("with_groups", [True, False])
-@pytest.mark.parametrize("ones", [True, False])
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
-@pytest.mark.parametrize("kind, small", [(RowSystem, 0), (FeatureSystem, 0), (FeatureSystem, 1e9)])
-def test_systems_against_their_matrices(
-    kind, small, layout, ones, with_groups, n_borders, rng, monkeypatch
-):
-    monkeypatch.setattr(systems, "SETTINGS", replace(SETTINGS, largest_decomposition=small))
-    n, d = 12, 30
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    X = layout(np.column_stack([X, np.ones(n)]) if ones else X)
-    system = kind(Design(X), d, n_borders)
-    for _ in range(2):  # what it held before does not matter
-        system.clear()
-        system.add_rows(10.0 ** rng.uniform(-3, 3, n))
-        system.diagonal[:d] += 10.0 ** rng.uniform(-2, 2, d)
-        system.borders[:] = rng.normal(size=system.borders.shape)
-        for k in range(n_borders):
-            system.add_corner(system.n_core + k, system.n_core + k, -1.0)
-        groups = []
-        if with_groups:
-            v, starts = rng.normal(size=d), np.array([0, 5, 12, 30])
-            shares = [
-                0.9 / np.sum(v[a:b] ** 2 / system.diagonal[a:b]) for a, b in pairwise(starts)
-            ]
-            system.take_groups(starts, np.array(shares), v)
-            groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
-        elif kind is FeatureSystem:
-            Differences(d).add_curvature(10.0 ** rng.uniform(-2, 2, d - 1), system)
-        system.prepare()
-        matrix = assembled(system, groups)
-        for _ in range(2):
-            right = rng.normal(size=len(matrix))
-            expected = np.linalg.solve(matrix, right)
-            scale = np.max(np.abs(expected))
-            assert_allclose(system.solve(right), expected, rtol=0.0, atol=1e-9 * scale)
-
-
-def test_the_curvature_of_a_small_penalty_is_not_lost(rng):
-    """Along the difference of equal features there is nothing else."""
-    X = rng.normal(size=(20, 3))
-    X[:, 1] = X[:, 0]
-    system = FeatureSystem(Design(X), 3, 0)
-    system.add_rows(np.ones(20))
-    system.diagonal += 1e-13
-    system.prepare()
-    assert_allclose(
-        system.solve(np.array([1.0, -1.0, 0.0])), [1e13, -1e13, 0.0], rtol=0.01, atol=1
-    )
-
-
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, sp.csr_array])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("penalty", [
-    L1(), GroupL2(4), SparseGroup(4, l1_ratio=0.3), SquaredL2(), ElasticNet(0.5), LInf(),
-    L1Ball(0.8), Box(-0.1, 0.2),
-], ids=str)  # fmt: skip
-def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, monkeypatch):
-    n, d = 24, 40
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
-    z = X[:, :4].sum(axis=1) + 0.5 * rng.normal(size=n)
-    for loss in (SquaredHinge(), Logistic(), Squared(), Huber()):
-        y = np.where(z > 0.1, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
-        alpha = 0.05 * strength(X, y, loss, fit_intercept)
-        problem = posed(layout(X), y, loss, penalty, alpha, fit_intercept)
-        founds = []
-        for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
-            monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
-            assert type(programmes.programme_of(problem).system()) is kind
-            founds.append(reached(problem))
-            assert founds[-1].converged
-        features, rows = founds
-        accuracy = 1e-8 * problem.objective_unit
-        assert abs(rows.certificate.primal - features.certificate.primal) <= accuracy
-        assert abs(rows.n_iter - features.n_iter) <= 1
-        assert_allclose(rows.coef, features.coef, atol=1e-4)
-
-
-@pytest.mark.parametrize("penalty", [FusedLasso(0.5), TotalVariation()], ids=str)
-def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monkeypatch):
-    monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=5))
-    X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
-    problem = posed(X, y, Hinge(), penalty, 0.02)
-    assert type(programmes.programme_of(problem).system()) is FeatureSystem
-    best = linear_programme(X, y, problem.weights, Hinge(), penalty, 0.02, True)
-    assert_allclose(reached(problem).certificate.primal, best, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -357,33 +207,6 @@ def test_what_it_cannot_solve(rng):
     assert expected_cost(posed(few_rows, np.ones(20), Squared(), FusedLasso(0.5), 1.0)) == np.inf
 
 
-def test_it_ends_after_max_iter(rng):
-    X, y = rng.normal(size=(30, 4)), rng.choice([-1.0, 1.0], 30)
-    found = reached(posed(X, y, Hinge(), L1(), 0.01), max_iter=3)
-    assert found.n_iter == 3 and not found.converged
-    best = linear_programme(X, y, np.full(30, 1 / 30), Hinge(), L1(), 0.01, True)
-    assert found.certificate.dual <= best + 1e-9 and best - 1e-9 <= found.certificate.primal
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kappa", [0.2, 1.0, np.inf])
-@pytest.mark.parametrize("norm", [1, np.inf])
-def test_robust_problems_against_linear_programmes(norm, kappa, fit_intercept):
-    X, y = raw(True)
-    X, weights = (X - X.mean(axis=0)) / X.std(axis=0), np.linspace(1.0, 3.0, len(y))
-    weights /= weights.sum()
-    for epsilon in (0.3, 0.01):
-        parameters = {
-            "epsilon": epsilon, "kappa": kappa, "norm": norm, "fit_intercept": fit_intercept,
-        }  # fmt: skip
-        best = robust_linear_programme(X, y, weights, **parameters)[0]
-        problem = robust_problem(Design(X), y, weights, **parameters)
-        certificate = reached(problem).certificate
-        assert certificate.relative_gap <= 1e-8
-        assert_allclose(certificate.primal, best, rtol=0.0, atol=1e-7)
-        assert certificate.dual <= best + 1e-9
-
-
 def test_the_order_of_the_methods(rng):
     """Kinks of small data are left to the interior-point method, smooth losses to Newton."""
     X, y = rng.normal(size=(40, 5)), rng.choice([-1.0, 1.0], 40)
@@ -451,16 +274,6 @@ def test_an_elastic_net_ball_that_is_large_or_small_relative_to_the_coefficients
     assert found.converged and found.n_iter <= 25
     assert_allclose(found.certificate.primal, best, rtol=1e-9, atol=1e-9)
     assert found.certificate.dual <= best * (1.0 + 1e-15)
-
-
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), SquaredHinge(), Absolute()], ids=str)
-@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e6])
-def test_an_elastic_net_ball_takes_no_more_steps_than_others(loss, scale, rng):
-    for _ in range(5):
-        X = scale * rng.normal(size=(30, 6)) * 10.0 ** rng.integers(-4, 5, 6)
-        y = np.where(X @ rng.normal(size=6) + rng.normal(size=30) > 0.0, 1.0, -1.0)
-        found = reached(posed(X, y, loss, ElasticNetBall(0.7, 0.4), 1.0), tol=1e-7)
-        assert found.converged and found.n_iter <= 35  # 31 on some processors
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -12,7 +12,7 @@ from skpd.problems.free_groups import FreeGroups
 from skpd.solvers import METHODS
 from skpd.solvers.accelerated.outputs import accelerated_gradients
 from skpd.solvers.low_rank.admm import alternating_multipliers
-from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
+from skpd.solvers.low_rank.factors import Factors, compressed
 from skpd.solvers.low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.select import select
@@ -74,19 +74,6 @@ def test_it_goes_on_below_the_rounding_of_its_line_search(rng):
     model = MatrixCompletionPD(0.01, biases=False, tol=1e-10, max_iter=200, random_state=0)
     model.fit(np.column_stack([left, right]), y)
     assert model.certificate_.relative_gap <= 1e-10
-
-
-def test_thresholding_of_a_sum(rng):
-    U, V = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
-    other = 0.1 * rng.normal(size=(60, 50))
-    left, values, right = np.linalg.svd(U @ V.T + 2.0 * other)
-    threshold = SingularThreshold(np.random.RandomState(0))
-    for _ in range(20):  # each call goes on where the last one ended
-        found = threshold(Sum(Factors(U, V), 2.0, other), 4.0)
-    kept = np.maximum(values - 4.0, 0.0)
-    expected = (left[:, :50] * kept) @ right
-    np.testing.assert_allclose(found.U @ found.V.T, expected, atol=1e-8)
-    assert found.U.shape[1] == np.count_nonzero(kept)
 
 
 def test_squares_of_small_differences(rng):

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
-from skpd import PdproxRegressor, TraceNormPD, certify
-from skpd.penalties import Spectral, SquaredL2OnL1Ball
+from skpd import TraceNormPD, certify
 from tests.oracles.optima import optimal_value
 
 D, C = 6, 4
@@ -117,22 +116,3 @@ def test_columns_that_do_not_fit(n_columns, n_targets, rng):
     X, Y = rng.normal(size=(9, 10)), rng.normal(size=(9, n_targets)).squeeze()
     with pytest.raises(ValueError, match=f"^n_columns must divide .* got n_columns={n_columns}"):
         TraceNormPD(n_columns=n_columns).fit(X, Y)
-
-
-def test_a_warm_start_of_matrices(rng):
-    A, y, norm = measurements(rng)
-    model = TraceNormPD(0.1, radius=0.5 * norm, n_columns=C, tol=1e-6, warm_start=True)
-    X = A.reshape(len(y), -1)
-    assert model.fit(X, y).n_iter_ > 0
-    assert model.fit(X, y).n_iter_ == 0 and model.converged_
-
-
-def test_the_same_penalty_of_a_regressor(rng):
-    """By rows with a single prediction in place of rows of one output."""
-    A, y, norm = measurements(rng)
-    X, ball = A.reshape(len(y), -1), SquaredL2OnL1Ball(0.5 * norm)
-    penalty = Spectral(ball, C)
-    model = PdproxRegressor(0.1, penalty=penalty, loss="squared", tol=1e-7).fit(X, y)
-    other = TraceNormPD(0.1, radius=0.5 * norm, n_columns=C, tol=1e-7).fit(X, y)
-    for one, two in ((model, other), (other, model)):
-        assert one.converged_ and one.certificate_.dual <= two.certificate_.primal

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
+from sklearn.linear_model import LogisticRegression, MultiTaskLasso, Ridge
 from sklearn.svm import LinearSVC
 
-from skpd import MultinomialPD, MultiTaskPD, certify
+from skpd import MultinomialPD, MultiTaskPD
 from skpd.penalties import SparseGroup, WeightedL1
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model
@@ -71,22 +71,6 @@ def near_optimal(model, X, y, tol=1e-8):
 # Models of scikit-learn
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_multi_task_lasso_and_elastic_net(fit_intercept, rng):
-    X, Y = regression(rng)
-    options = {"alpha": 0.3, "fit_intercept": fit_intercept}
-    for other, l1_ratio in [
-        (MultiTaskLasso(tol=1e-14, max_iter=100_000, **options), 1.0),
-        (MultiTaskElasticNet(l1_ratio=0.4, tol=1e-14, max_iter=100_000, **options), 0.4),
-    ]:
-        model = MultiTaskPD(l1_ratio=l1_ratio, tol=1e-13, **options).fit(X, Y)
-        other.fit(X, Y)
-        # by strong convexity, a gap of 1e-13 allows errors of 2e-6
-        assert_allclose(model.coef_, other.coef_, atol=2e-6)
-        assert_allclose(model.intercept_, other.intercept_ * np.ones(3), atol=2e-6)
-        assert_array_equal(model.coef_.any(axis=0), other.coef_.any(axis=0))
-
-
 def test_ridge_with_weights(rng):
     X, Y = regression(rng)
     weights = rng.uniform(0.1, 2.0, len(X))
@@ -94,16 +78,6 @@ def test_ridge_with_weights(rng):
     other = Ridge(alpha=0.2 * weights.sum()).fit(X, Y, weights)
     assert_allclose(model.coef_, other.coef_, atol=1e-6)
     assert_allclose(model.intercept_, other.intercept_, atol=1e-6)
-
-
-def test_the_trace_norm_of_one_row_is_its_l2_norm(rng):
-    X, Y = regression(rng, d=2)
-    X = X[:, :1]
-    coef = [
-        MultiTaskPD(alpha=0.1, penalty=penalty, tol=1e-12).fit(X, Y).coef_
-        for penalty in ("trace", "l21")
-    ]
-    assert_allclose(*coef, atol=1e-6)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -225,25 +199,6 @@ def test_tasks(loss, penalty, rng):
 # Linear programmes
 
 
-def test_absolute_loss_and_l1inf_by_highs(rng):
-    """Variables: W by rows, b, the residuals t and the rows' largest sizes m."""
-    X, Y = regression(rng, n=20, d=4)
-    (n, d), K, alpha = X.shape, 3, 0.05
-    cost = np.concatenate([np.zeros(d * K + K), np.full(n * K, 1 / n), np.full(d, alpha)])
-    Z = np.hstack([np.kron(X, np.eye(K)), np.kron(np.ones((n, 1)), np.eye(K))])
-    none, rows = np.zeros((n * K, d)), np.hstack([np.eye(d * K), np.zeros((d * K, K + n * K))])
-    largest = np.kron(np.eye(d), np.ones((K, 1)))
-    A = np.vstack(
-        [np.hstack([sign * Z, -np.eye(n * K), none]) for sign in (1, -1)]
-        + [np.hstack([sign * rows, -largest]) for sign in (1, -1)]
-    )
-    limits = np.concatenate([Y.ravel(), -Y.ravel(), np.zeros(2 * d * K)])
-    found = linear_optimum(cost, A, limits, bounds=(None, None), options=EXACT)
-    model = MultiTaskPD(alpha, loss="absolute", penalty="l1inf", tol=1e-8).fit(X, Y)
-    assert_allclose(near_optimal(model, X, Y), found.fun, rtol=1e-7)
-    assert model.certificate_.dual <= found.fun * (1 + 1e-12)
-
-
 def linear_programme_of_l1(Z, offsets, of_loss, weights, alpha, free):
     """min weights.t + alpha ||w||_1 with t[of_loss] >= Z (w, b) + offsets and t >= 0.
 
@@ -309,20 +264,6 @@ def test_a_certificate_holds_before_convergence(penalty, rng):
     assert best.certificate_.dual <= early.certificate_.primal
 
 
-def test_rigorous_certificates(rng):
-    X, Y = regression(rng)
-    cases = [MultiTaskPD(0.05, loss=loss) for loss in ("absolute", "l2_norm", "squared")]
-    Xc, y = classes(rng)
-    labels = [MultinomialPD(0.02, loss=loss) for loss in ("softmax", "crammer_singer")]
-    data = [(model, X, Y) for model in cases] + [(model, Xc, y) for model in labels]
-    for model, features, target in data:
-        model.set_params(tol=1e-6).fit(features, target)
-        found = certify(model, features, target, rigorous=True)
-        assert found.relative_gap <= 2e-6 and found.rounding <= 1e-9
-        assert found.dual <= model.certificate_.primal
-        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-10)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("penalty", ["l21", "l1inf", "l1"])
@@ -376,79 +317,9 @@ def test_far_more_features_than_rows(alpha, rng):
     X += 0.5 * rng.standard_normal(X.shape)
     Y = X[:, :8] @ rng.standard_normal((8, 5)) + 0.3 * rng.standard_normal((40, 5))
     model = MultiTaskPD(alpha, tol=1e-8).fit(X, Y)
-    peer = MultiTaskLasso(alpha, tol=1e-12, max_iter=100_000).fit(X, Y)
+    peer = MultiTaskLasso(alpha, tol=1e-8, max_iter=100_000).fit(X, Y)
     residuals = Y - peer.predict(X)
     objective = np.sum(residuals**2) / 80.0 + alpha * np.sum(np.linalg.norm(peer.coef_, axis=0))
     certificate = model.certificate_
     assert certificate.dual <= objective * (1.0 + 1e-9)
     assert certificate.primal <= objective * (1.0 + 1e-6)
-
-
-DERIVATIVES = {
-    "huber": lambda y, z: np.clip(z - y, -1.0, 1.0),
-    "logistic": lambda y, z: -y / (1.0 + np.exp(y * z)),
-    "squared_hinge": lambda y, z: -2.0 * y * np.maximum(1.0 - y * z, 0.0),
-}
-
-
-@pytest.mark.parametrize("loss", [*DERIVATIVES, "absolute", "hinge"])
-def test_many_outputs_of_wide_data(loss, rng):
-    """Newton steps, with systems of the rows, lead to where the optimality conditions hold."""
-    X = rng.standard_normal((25, 30)) @ rng.standard_normal((30, 1200))
-    X += 3.0 * rng.standard_normal(X.shape)
-    Y = X[:, :8] @ rng.standard_normal((8, 16)) / 10.0 + rng.standard_normal((25, 16))
-    if loss not in ("huber", "absolute"):
-        Y = np.where(Y > 0.0, 1.0, -1.0)
-    alpha = 0.05
-    model = MultiTaskPD(alpha, loss=loss, tol=1e-9).fit(X, Y)
-    assert model.converged_ and model.solver_ == "multipliers"
-    if loss in DERIVATIVES:
-        slopes = DERIVATIVES[loss](Y, X @ model.coef_.T + model.intercept_)
-        gradient, norms = X.T @ slopes / 25, np.linalg.norm(model.coef_, axis=0)
-        used = norms > 0.0
-        assert 5 < np.count_nonzero(used) < 600
-        expected = -alpha * (model.coef_ / np.where(used, norms, 1.0)).T
-        assert_allclose(gradient[used], expected[used], atol=1e-3 * alpha)
-        assert np.max(np.linalg.norm(gradient, axis=1)) <= alpha * (1.0 + 1e-3)
-        assert_allclose(np.sum(slopes, axis=0), 0.0, atol=1e-3)
-
-
-def wide(seed, n=60, d=150, correlation=0.95, n_outputs=3):
-    """Features of an autoregression with fewer rows, and outputs that depend on ten of them."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    for j in range(1, d):
-        X[:, j] = correlation * X[:, j - 1] + np.sqrt(1.0 - correlation**2) * X[:, j]
-    signal = X[:, ::15] @ rng.normal(size=(d // 15, n_outputs))
-    return X, signal + 0.3 * rng.normal(size=signal.shape)
-
-
-@pytest.mark.parametrize("share", [50.0, 1250.0])
-def test_tasks_of_wide_data_agree_with_scikit_learn(share):
-    X, Y = wide(2)
-    alpha = np.max(np.linalg.norm(X.T @ (Y - Y.mean(axis=0)), axis=1)) / len(X) / share
-    model = MultiTaskPD(alpha=alpha, tol=1e-10).fit(X, Y)
-    peer = MultiTaskLasso(alpha=alpha, tol=1e-10, max_iter=100_000).fit(X, Y)
-    assert model.converged_
-    assert_allclose(model.coef_, peer.coef_, atol=1e-4 * np.abs(peer.coef_).max())
-    residual = Y - X @ peer.coef_.T - peer.intercept_
-    objective = 0.5 * np.sum(residual**2) / len(X)
-    objective += alpha * np.sum(np.linalg.norm(peer.coef_, axis=0))
-    assert model.certificate_.dual <= objective
-    assert model.certificate_.primal <= objective * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("penalty", ["l1", "l21"])
-def test_classes_of_wide_data_start_from_larger_alphas(penalty):
-    """Few iterations, and the optimum of a run that starts at another point."""
-    X, Y = wide(3)
-    classes = np.argmax(Y, axis=1)
-    first = MultinomialPD(penalty=penalty, alpha=1e-3).fit(X, classes)
-    small = MultinomialPD(penalty=penalty, alpha=2e-5, tol=1e-8).fit(X, classes)
-    other = MultinomialPD(penalty=penalty, alpha=2e-5, tol=1e-8, warm_start=True)
-    other.set_params(alpha=1e-3).fit(X, classes)
-    other.set_params(alpha=2e-5).fit(X, classes)
-    assert first.converged_ and small.converged_ and other.converged_
-    assert small.certificate_.dual <= other.certificate_.primal
-    assert other.certificate_.dual <= small.certificate_.primal
-    assert small.n_iter_ <= 10

@@ -8,16 +8,11 @@ from numpy.testing import assert_allclose
 
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
-from skpd.penalties import L1, GroupL2, LInf, SquaredL2
+from skpd.penalties import L1, LInf, SquaredL2
 from skpd.problems import Point, linear_problem
-from skpd.solvers import (
-    METHODS,
-    Monitor,
-    SolverContext,
-    check_solver_options,
-    solve,
-)
+from skpd.solvers import METHODS, Monitor, check_solver_options, solve
 from skpd.solvers.options import declared_options
+from tests.oracles.iterates import iterates
 from tests.oracles.reference import linear_programme
 
 
@@ -27,69 +22,6 @@ def problem(rng):
     y = np.sign(X[:, 0] + 0.5 * rng.normal(size=60))
     weights = rng.random(60)
     return linear_problem(Design(X), y, weights / weights.sum(), Hinge(), L1(), 0.05, True)
-
-
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter, tol, goal = False, 0, 0.0, 0.0
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-        return 1.0
-
-    def goal_at(self, primal, dual):
-        return self.goal
-
-
-def iterates(problem, solver, n, **options):
-    trace = Trace()
-    METHODS[solver].run(
-        SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options
-    )
-    return trace.points[n]
-
-
-def test_algorithm_1_as_printed(problem):
-    """Two iterations by hand: alpha, w, beta in the paper's order, from zero."""
-    X = np.column_stack([problem.design.matvec(e) for e in np.eye(9)] + [np.ones(60)])
-    H = X.T * problem.weights
-    gamma = np.sqrt(1 / 2) / np.linalg.norm(H / np.sqrt(problem.weights) / np.sqrt(60), 2)
-    y, scale = problem.y, gamma / 60
-    w, beta, alphas, ws = np.zeros(10), np.zeros(60), [], []
-
-    def project(a):  # onto theta = -y a with a in [0, 1]
-        return -y * np.clip(-y * a, 0, 1)
-
-    for _ in range(2):
-        alpha = project(beta + scale * (X @ w - y))  # the gradient of a (1 - y z) in theta
-        v = w - gamma * (H @ alpha)
-        w = np.append(np.sign(v[:9]) * np.maximum(np.abs(v[:9]) - gamma * 0.05, 0), v[9])
-        beta = project(beta + scale * (X @ w - y))
-        alphas.append(alpha)
-        ws.append(w)
-    found = iterates(problem, "pdprox-dual", 2, algorithm=1)
-    assert_allclose(found.dual_coef, np.mean(alphas, axis=0), rtol=1e-6, atol=1e-12)
-    assert_allclose(np.append(found.coef, found.intercept), np.mean(ws, axis=0), rtol=1e-6)
-
-
-@pytest.mark.parametrize("average", [True, False])
-@pytest.mark.parametrize("step_ratio", [None, 0.3])
-@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
-def test_double_primal_equals_double_dual(problem, solver, step_ratio, average):
-    """Section 4.4: two ways to store the same iterates."""
-    options = {"step_ratio": step_ratio, "average": average}
-    if solver == "pdprox-dual":
-        options["algorithm"] = 3
-    points = [
-        iterates(problem, solver, 50, implementation=name, **options)
-        for name in ("double-primal", "double-dual")
-    ]
-    assert_allclose(points[0].coef, points[1].coef, atol=1e-10)
-    assert_allclose(points[0].dual_coef, points[1].dual_coef, atol=1e-10)
 
 
 @pytest.mark.parametrize("options", [
@@ -112,7 +44,7 @@ def test_theorem_6(skpd_data, options, alpha):
     options = dict(options)
     solver, certified = options.pop("solver"), []
     for T in (100, 1000, 10_000):
-        point = iterates(problem, solver, T, **options)
+        point = iterates(problem, solver, T, **options)[T]
         z = X @ point.coef
         primal = np.maximum(1 - y * z, 0).mean() + alpha * np.abs(point.coef).sum()
         u, radius = X.T @ point.dual_coef / n, min(primal, 1.0) / alpha
@@ -132,25 +64,6 @@ def test_theorem_6(skpd_data, options, alpha):
     slack = (1.0, 1.0) if alpha == 1e-1 else (1.1, 1.01)
     assert certified[1] <= slack[0] * certified[0] / 10
     assert certified[2] <= slack[1] * certified[1] / 10
-
-
-def test_certified_interval_on_a1a(skpd_data):
-    X, y = skpd_data("a1a", 123)
-    problem = linear_problem(Design(X), y, np.full(len(y), 1 / len(y)), Hinge(), L1(), 1e-2, False)
-    found = solve(problem, tol=1e-6, max_iter=20_000, random_state=np.random.RandomState(0))
-    assert found.certificate.dual <= 0.43504673 + 5e-9
-    assert found.certificate.primal >= 0.43504673 - 5e-9
-    assert found.certificate.relative_gap <= 1e-6
-
-
-def test_certified_interval_on_a9a(skpd_data):
-    X, y = skpd_data("a9a", 123)
-    weights = np.full(len(y), 1 / len(y))
-    problem = linear_problem(Design(X), y, weights, Hinge(), GroupL2(groups=3), 1e-3, False)
-    found = solve(problem, tol=1e-4, max_iter=20_000, random_state=np.random.RandomState(0))
-    assert found.certificate.dual <= 0.37227132 + 5e-9
-    assert found.certificate.primal >= 0.37227132 - 5e-9
-    assert found.certificate.relative_gap <= 1e-4
 
 
 @pytest.mark.parametrize("loss, penalty", [
@@ -273,3 +186,19 @@ def test_double_primal_needs_algorithm_3(problem):
             problem, "pdprox-dual", tol=1e-3, max_iter=10, random_state=np.random.RandomState(0),
             implementation="double-primal", algorithm=1,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("step_ratio", [None, 0.3])
+@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
+def test_double_primal_equals_double_dual(problem, solver, step_ratio, average):
+    """Section 4.4: two ways to store the same iterates."""
+    options = {"step_ratio": step_ratio, "average": average}
+    if solver == "pdprox-dual":
+        options["algorithm"] = 3
+    points = [
+        iterates(problem, solver, 50, implementation=name, **options)[50]
+        for name in ("double-primal", "double-dual")
+    ]
+    assert_allclose(points[0].coef, points[1].coef, atol=1e-10)
+    assert_allclose(points[0].dual_coef, points[1].dual_coef, atol=1e-10)

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 
-from skpd import ElasticNetPD, ElasticNetPDClassifier, LogisticPD, PdproxRegressor, PdproxSVC
+from skpd import ElasticNetPD, ElasticNetPDClassifier, PdproxRegressor, PdproxSVC
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Huber, Logistic, SmoothedHinge, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, GroupL2, SquaredL2
@@ -228,23 +228,6 @@ def test_dual_variables_of_the_elastic_net_equal_scikit_learn(solver, positive, 
     ).fit(X, y, sample_weight=weights)  # fmt: skip
     assert ours.converged_
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-
-
-@pytest.mark.parametrize("solver", ["cd", "approx"])
-def test_both_sides_reach_one_optimum(solver, rng):
-    X, y = classes(rng, 60, 6)
-    X[3] = 0.0  # its dual variable is -y / 2, whatever the coefficients
-    models = [
-        LogisticPD(
-            0.05, fit_intercept=False, solver=solver, solver_options={"variables": variables},
-            tol=1e-8, max_iter=10**4, random_state=0,
-        ).fit(X, y)
-        for variables in ("primal", "dual")
-    ]  # fmt: skip
-    assert all(model.converged_ for model in models)
-    assert_allclose(models[0].coef_, models[1].coef_, atol=1e-3)
-    assert models[0].certificate_.dual <= models[1].certificate_.primal
-    assert models[1].certificate_.dual <= models[0].certificate_.primal
 
 
 def test_a_row_of_zeros_of_the_svm(rng):

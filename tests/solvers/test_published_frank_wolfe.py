@@ -17,17 +17,9 @@ from skpd.losses import SmoothedHinge, Squared
 from skpd.penalties import L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
+from tests.oracles.projections import onto_l1_ball
 
 COMPARED = (1, 2, 3, 5, 10, 50)  # iterations
-
-
-def onto_l1_ball(v, radius):
-    if np.abs(v).sum() <= radius:
-        return v
-    sizes = np.sort(np.abs(v))[::-1]
-    excess = (np.cumsum(sizes) - radius) / np.arange(1, len(v) + 1)
-    tau = excess[np.flatnonzero(sizes > excess)[-1]]
-    return np.sign(v) * np.maximum(np.abs(v) - tau, 0)
 
 
 # The maximisers over u of slope u - f*(u) - (u - dual)^2 / (2 step)

@@ -14,36 +14,12 @@ from skpd.losses import EpsilonInsensitive, Hinge
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, SolverContext
+from tests.oracles.iterates import iterates
+from tests.oracles.projections import onto_epigraph
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
 
 DUAL = {1: np.inf, 2: 2, np.inf: 1}
-
-
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter, tol, primal, dual = False, 0, 1e-12, np.inf, 0.0
-    goal = 1e-12
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-        return 1.0
-
-    def goal_at(self, primal, dual):
-        return self.goal
-
-
-def iterate(solver, problem, n, **options):
-    trace = Trace()
-    METHODS[solver].run(
-        SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options
-    )
-    return trace.points[n]
 
 
 def classes(rng, n, d):
@@ -54,81 +30,11 @@ def classes(rng, n, d):
 # The robust SVM (Li, Chen and So, 2020)
 
 
-def onto_epigraph(q, w, s):
-    """The point of ||w||_q <= lam nearest to (w, s)."""
-    if q == np.inf:  # by Moreau
-        other, t = onto_epigraph(1, -w, -s)
-        return w + other, s + t
-    if q == 2:
-        norm = np.linalg.norm(w)
-        if norm <= s or norm <= -s:
-            return (w, s) if norm <= s else (0 * w, 0.0)
-        return 0.5 * (1 + s / norm) * w, 0.5 * (norm + s)
-    if np.abs(w).sum() <= s:
-        return w, s
-    sizes = np.sort(np.abs(w))[::-1]
-    tau = (np.cumsum(sizes) - s) / (np.arange(len(w)) + 2)
-    if np.max(np.abs(w)) <= -s or not np.any(sizes > tau):
-        return 0.0 * w, 0.0
-    tau = tau[np.flatnonzero(sizes > tau)[-1]]
-    return np.sign(w) * np.maximum(np.abs(w) - tau, 0), s + tau
-
-
 def onto_triangle(p, r):
     """The projection onto p, r >= 0 with p + r <= 1, for each row."""
     on_edge = np.clip((1 + p - r) / 2, 0, 1)
     p, r = np.maximum(p, 0), np.maximum(r, 0)
     return np.where(p + r <= 1, p, on_edge), np.where(p + r <= 1, r, 1 - on_edge)
-
-
-def prox_of_mean(q, w, lam, Z, step, epsilon=0.1, kappa=1.0):
-    """The proximal update of the mean of some rows: its dual, by accelerated projected gradients.
-
-    At multipliers p and r it is the projection of the centre after a step along the mean of
-    (p - r) z and of kappa r - epsilon; the slopes in p and r are 1 - m and 1 + m - kappa lam.
-    """
-    share, L = step / len(Z), np.linalg.norm(Z, 2) ** 2 + kappa**2 + 1.0
-
-    def at(p, r):
-        moved = w + share * Z.T @ (p - r)
-        return onto_epigraph(q, moved, lam - step * epsilon + share * kappa * np.sum(r))
-
-    p = r = u = v = np.zeros(len(Z))
-    t, rate = 1.0, 1.0 / (2.0 * share * L)
-    for _ in range(20_000):
-        a, b = at(u, v)
-        m = Z @ a
-        p_next, r_next = onto_triangle(u + rate * (1 - m), v + rate * (1 + m - kappa * b))
-        change = max(np.max(np.abs(p_next - u)), np.max(np.abs(r_next - v)))
-        ahead = (u - p_next) @ (p_next - p) + (v - r_next) @ (r_next - r) <= 0
-        t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t)) if ahead else 1.0
-        momentum = (t - 1) / t_next if ahead else 0.0
-        u, v = p_next + momentum * (p_next - p), r_next + momentum * (r_next - r)
-        p, r, t = p_next, r_next, t_next
-        if change <= 1e-15:
-            break
-    return at(p, r)
-
-
-@pytest.mark.parametrize("q", [1, 2, np.inf])
-def test_mini_batches_of_proximal_points(q, rng):
-    """Equation (6) for the means of mini-batches of four rows, and of the two that remain."""
-    X, y = classes(rng, 10, 4)
-    parameters = {"epsilon": 0.1, "kappa": 1.0, "norm": q, "fit_intercept": False}
-    problem = robust_problem(Design(X), y, np.full(10, 0.1), **parameters)
-    w, lam, Z = np.zeros(4), 0.0, X * y[:, None]
-    options = {"scheme": "geometric", "first_step": 0.8, "ratio": 0.9, "prox_tol": 1e-14}
-    for k in range(1, 9):
-        for first in (0, 4, 8):
-            rows = Z[first : first + 4]
-            step = 0.8 * 0.9 ** (k - 1) * len(rows) / 4
-            w, lam = prox_of_mean(q, w, lam, rows, step)
-        found = iterate("ippa", problem, k, batch_size=4, **options)
-        assert_allclose(problem.project(found.coef), w, rtol=0, atol=1e-9)
-    hybrid = {"batch_size": 4, "proximal_batch_size": 4, "switch": 0.99}
-    last = iterate("hybrid", problem, 1, **options, **hybrid)
-    other = iterate("isg", problem, 1, batch_size=4, scheme="geometric", first_step=0.8)
-    assert_allclose(last.coef, other.coef, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("q", [1, 2, np.inf])
@@ -182,7 +88,7 @@ def test_a_last_mini_batch_has_a_shorter_step(q, rng):
             w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
         options = {"scheme": "geometric", "first_step": 0.2, "ratio": 0.95, "batch_size": 4}
         assert_allclose(
-            problem.project(iterate("isg", problem, k, **options).coef), w, rtol=0, atol=1e-9
+            problem.project(iterates(problem, "isg", k, **options)[k].coef), w, rtol=0, atol=1e-9
         )
 
 
@@ -263,24 +169,9 @@ def test_stochastic_pdprox(average, name, ratio, rng):
             thetas.append(theta)
         if average:
             w, theta = np.mean(ws, axis=0), np.mean(thetas, axis=0)
-        found = iterate("pdprox-primal", problem, t, **options)
+        found = iterates(problem, "pdprox-primal", t, **options)[t]
         assert_allclose(found.coef, w, rtol=0, atol=1e-9)
         assert_allclose(found.dual_coef, theta, rtol=0, atol=1e-9)
-
-
-def test_one_block_is_algorithm_2(rng):
-    X, y = classes(rng, 30, 5)
-    weights = rng.random(30)
-    problem = linear_problem(Design(X), y, weights / weights.sum(), Hinge(), L1(), 0.05, True)
-    for average in (True, False):
-        points = [
-            iterate("pdprox-primal", problem, 40, average=average, rows_per_step=size)
-            for size in (None, 30, 1000)
-        ]
-        for point in points[1:]:
-            assert_allclose(point.coef, points[0].coef, rtol=0, atol=1e-9)
-            assert_allclose(point.intercept, points[0].intercept, rtol=0, atol=1e-9)
-            assert_allclose(point.dual_coef, points[0].dual_coef, rtol=0, atol=1e-9)
 
 
 def test_certificates_of_stochastic_pdprox_hold_the_optimum(rng):
