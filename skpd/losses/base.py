@@ -52,7 +52,7 @@ class Loss(LossProperties, Value, ABC):
 
     @property
     def has_cones(self) -> bool:
-        return self.piecewise_quadratic
+        return self.piecewise_quadratic or type(self).add_cones is not Loss.add_cones
 
     def multipliers(self, y: Array) -> Multipliers | None:
         """The loss as a maximum over two multipliers for each row, if it is published as one."""
@@ -293,7 +293,28 @@ class Loss(LossProperties, Value, ABC):
         return None
 
     def add_cones(self, cones: LossCones) -> None:
-        """Add the functions of which the mean loss consists to a conic programme."""
+        """Add the functions of which the mean loss consists to a conic programme.
+
+        Its attribute ``y`` has the targets, and its methods add for every row i
+
+        ``add_half_squares()``
+            (z_i - y_i)^2 / 2.
+        ``add_smooth()``
+            l(y_i, z_i), of a loss whose evaluator has its second derivative.
+        ``add_pieces(pieces)``
+            The pieces of a loss that is quadratic in pieces, a list of `LinearPiece`.
+
+        and, in programmes of several outputs, of the losses of `skpd.losses.coupled_outputs`
+
+        ``add_row_norms()``
+            ||z - y||_2.
+        ``add_softmax()``
+            log sum_k exp(z_k) - z_y.
+        ``add_largest_scores()``
+            max_k (z_k + [k is not y]) - z_y.
+        ``add_ordered_pinballs(quantiles)``
+            The pinball losses of quantiles, subject to z_1 <= z_2 <= ...
+        """
         cones.add_pieces(self.pieces(cones.y) or [])
 
     @property

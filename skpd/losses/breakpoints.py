@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._checks import check_array
+from .._immutable_base import computed
 from .._typing import Array, Interval
 from .cones import LinearPiece
 from .residual import ResidualLoss
@@ -67,9 +68,7 @@ class PiecewiseLinear(ResidualLoss):
                 f"and its least value at 0, got knots={self.knots} and slopes={self.slopes}."
             )
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return self.slopes[0], self.slopes[-1]
+    conjugate_domain = computed(lambda self: (self.slopes[0], self.slopes[-1]))
 
     @cached_property
     def _jumps(self) -> list[tuple[float, float, float]]:

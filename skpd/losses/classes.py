@@ -14,6 +14,7 @@ from scipy.special import wrightomega, xlog1py, xlogy
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import _depth
 from .cones import LossCones
@@ -166,7 +167,6 @@ class Softmax(LabelLoss):
     linear_tails: ClassVar[bool] = False
     can_separate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.5  # diag(p) - p p' has eigenvalues up to 1/2
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_softmax()
@@ -177,9 +177,7 @@ class Softmax(LabelLoss):
         is_own = y[weights > 0.0] > 0.0
         return unit[np.repeat(np.flatnonzero(is_own), self.n_outputs - 1)] - unit[~is_own]
 
-    @property
-    def evaluator(self) -> SoftmaxEvaluator:
-        return SoftmaxEvaluator(self)
+    evaluator = computed(SoftmaxEvaluator)
 
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         rows, first = np.arange(len(ahead)), np.argmax(ahead, axis=1)
@@ -290,7 +288,6 @@ class CrammerSinger(LabelLoss):
     """
 
     linear_conjugate: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_largest_scores()

@@ -204,7 +204,6 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_row_norms()

@@ -28,6 +28,7 @@ import numpy as np
 from .. import kernels
 from .._checks import shown
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Interval, Numbers
 from .cones import LossCones
 from .coupled_outputs import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
@@ -73,7 +74,6 @@ class NonCrossingPinball(CoupledResidualLoss):
     of_quantiles: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
-    has_cones: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:
@@ -104,9 +104,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         lower, upper = self._slopes
         return np.cumsum(-lower), np.cumsum(upper[::-1])
 
-    @property
-    def evaluator(self) -> "OrderedEvaluator":
-        return OrderedEvaluator(self)
+    evaluator = computed(lambda self: OrderedEvaluator(self))
 
     @property
     def compiled(self) -> Any:

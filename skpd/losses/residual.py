@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, LEAST, sum_and_rest
-from .._immutable_base import number
+from .._immutable_base import computed, number
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import ScalarLoss, _depth
 from .cones import LinearPiece, LossCones
@@ -207,9 +207,7 @@ class Squared(ResidualLoss):
         distance = sqrt(2.0 * value)
         return -distance, distance
 
-    @property
-    def evaluator(self) -> kernels.ResidualLoss:
-        return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
+    evaluator = computed(lambda self: kernels.ResidualLoss(-inf, inf, 0.0, 1.0))
 
 
 class QuadraticResidual(ResidualLoss):
@@ -343,9 +341,7 @@ class Pinball(QuadraticResidual):
     linear_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 0.0
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-self.quantile, 1.0 - self.quantile)
+    conjugate_domain = computed(lambda self: (-self.quantile, 1.0 - self.quantile))
 
     def multipliers(self, y: Array) -> Multipliers:
         slopes = np.tile([-self.quantile, 1.0 - self.quantile], (len(y), 1))
@@ -375,6 +371,4 @@ class Huber(QuadraticResidual):
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 1.0
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-self.delta, self.delta)
+    conjugate_domain = computed(lambda self: (-self.delta, self.delta))

@@ -6,10 +6,9 @@ from math import inf, sqrt
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import number
+from .._immutable_base import computed, number
 from .._typing import Array
-from .base import Norm, Penalty, _half_square, _product, cached_attribute
-from .implied_intervals import Terms
+from .base import Norm, Penalty, _half_square, _product
 from .separable import SeparablePenalty
 
 
@@ -104,9 +103,7 @@ class ElasticNet(SeparablePenalty):
     l1_ratio: float = number(0.5, above=0.0, below=1.0)
     symmetric = True
 
-    @cached_attribute
-    def terms(self) -> Terms:
-        return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
+    terms = computed(lambda self: (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         excess = kernels.excess(v, alpha * self.l1_ratio)

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array
 from .base import (
     NO_FEATURES,
@@ -15,7 +16,6 @@ from .base import (
     Penalty,
     _half_square,
     _product,
-    cached_attribute,
 )
 from .elastic_net import L1
 from .norms import L2Norm, LInf
@@ -67,9 +67,7 @@ class NormEpigraph(Penalty):
         """The norm of w."""
         return NORMS[self.q]()
 
-    @cached_attribute
-    def is_norm(self) -> bool:
-        return self.weight == 0.0
+    is_norm = computed(lambda self: self.weight == 0.0)
 
     def value(self, w: Array) -> float:
         coef, radius = self.of_norm(w), float(w[-1])

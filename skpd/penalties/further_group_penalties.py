@@ -13,10 +13,9 @@ from math import sqrt
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import attribute_of_part, number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array
-from .base import Norm, Penalty, _half_square, _product, cached_attribute
-from .cones import PenaltyCones
+from .base import Norm, Penalty, PenaltyCones, _half_square, _product
 from .group_lasso import GroupL2, _Partitioned, _SumOverGroups, _Weighted
 from .partition import Partition
 from .separable import soft_threshold
@@ -218,13 +217,9 @@ class GroupElasticNet(_SumOverGroups):
 
     strong_convexity = attribute_of_part("group_ridge")
 
-    @property
-    def group_terms(self) -> tuple[float, Array]:
-        return 0.0, self.l1_ratio * self._weights
+    group_terms = computed(lambda self: (0.0, self.l1_ratio * self._weights))
 
-    @cached_attribute
-    def group_ridge(self) -> float:
-        return 1.0 - self.l1_ratio
+    group_ridge = computed(lambda self: 1.0 - self.l1_ratio)
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         norms = GroupL2(groups=self.groups, weights=self._weights).for_n_features(len(self.labels))

@@ -9,10 +9,9 @@ import numpy as np
 
 from .. import kernels
 from .._checks import shown
-from .._immutable_base import number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array, ArrayLike, Groups, Indices, Mask
-from .base import FreeFeatures, Norm, Penalty, Structure, cached_attribute
-from .cones import PenaltyCones
+from .base import FreeFeatures, Norm, Penalty, PenaltyCones, Structure, cached_attribute
 from .implied_intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import _weighted_l1, _weighted_square, soft_threshold
@@ -32,15 +31,8 @@ class _Partitioned:
         object.__setattr__(bound, "_partition", Partition.of(self.groups, n_features))
         return bound
 
-    @property
-    def partition(self) -> Partition:
-        """The partition of the features, which `for_n_features` has made."""
-        return self._partition
-
-    @property
-    def labels(self) -> Indices:
-        """The group of each feature."""
-        return self._partition.labels
+    partition = attribute_of_part("_partition")
+    labels = attribute_of_part("_partition.labels")  # the group of each feature
 
     @property
     def _penalised(self) -> np.ndarray:
@@ -61,9 +53,7 @@ class _Partitioned:
         starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
         return order, starts, weights[~last]
 
-    @property
-    def group_order(self) -> Indices | None:
-        return self.penalised_first[0]
+    group_order = computed(lambda self: self.penalised_first[0])
 
     def _for_length_of(self, w: Array) -> Self:
         return self if self._partition is not None else self.for_n_features(len(w))
@@ -120,9 +110,7 @@ class _Weighted(_Partitioned):
         """A mask of the groups without a penalty."""
         return self._weights == 0.0
 
-    @property
-    def _penalised(self) -> np.ndarray:
-        return self._weights
+    _penalised = attribute_of_part("_weights")
 
 
 class _SumOverGroups(_Weighted, Penalty):
@@ -159,9 +147,7 @@ class _SumOverGroups(_Weighted, Penalty):
         l1, weights = self.group_terms
         return (weights == 0.0) & (l1 == 0.0)
 
-    @property
-    def _penalised(self) -> np.ndarray:
-        return self.group_terms[1]
+    _penalised = computed(lambda self: self.group_terms[1])
 
 
 class _Grouped(_SumOverGroups, Norm):
@@ -209,9 +195,7 @@ class GroupL2(_Grouped):
     array([2.4, 3.2, 0. , 0. ])
     """
 
-    @property
-    def group_terms(self) -> tuple[float, Array]:
-        return 0.0, self._weights
+    group_terms = computed(lambda self: (0.0, self._weights))
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)

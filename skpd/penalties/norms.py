@@ -6,8 +6,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from .base import Norm, Structure
-from .cones import PenaltyCones
+from .base import Norm, PenaltyCones, Structure
 from .group_lasso import GroupL2
 from .implied_intervals import Slopes, intervals_within
 from .smooth_directions import NEAR, SmoothDirections, of_coordinates

@@ -11,8 +11,7 @@ from .. import kernels
 from .._compat import available_if
 from .._floats import EPSILON
 from .._typing import Array, Mask, Numbers
-from .base import NO_FEATURES, FreeFeatures, Penalty, Structure, cached_attribute
-from .cones import PenaltyCones
+from .base import NO_FEATURES, FreeFeatures, Penalty, PenaltyCones, Structure, cached_attribute
 from .implied_intervals import Slopes, intervals_of_terms, zeros_of_terms
 from .smooth_directions import SmoothDirections, of_coordinates
 

@@ -8,8 +8,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array
-from .base import Penalty, Structure, cached_attribute
-from .cones import PenaltyCones
+from .base import Penalty, PenaltyCones, Structure, cached_attribute
 from .norms import L2Norm
 
 
