@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON, LEAST
-from .._immutable_base import Value
+from .._immutable_base import Value, computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .cones import LinearPiece, LossCones
 from .jensen_groups import RowGroups
@@ -367,18 +367,14 @@ class ScalarLoss(Loss):
     def _phi_derivative(self, t: Array) -> Array:
         """A subgradient of phi at t, in the domain of phi*."""
 
-    @property
-    def _conjugate_curvature(self) -> float:
-        """The curvature q of a loss that is quadratic in pieces."""
-        return self.conjugate_curvature or 0.0
+    # the curvature q of a loss that is quadratic in pieces
+    _conjugate_curvature: ClassVar[Any] = computed(lambda self: self.conjugate_curvature or 0.0)
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
         return 1.0 / self._conjugate_curvature if self._conjugate_curvature else inf
 
-    @property
-    def evaluator(self):
-        return NumericalEvaluator(self)
+    evaluator = computed(NumericalEvaluator)
 
     @property
     def is_compiled(self) -> bool:  # type: ignore[override]

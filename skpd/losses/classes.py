@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import wrightomega, xlog1py, xlogy
+from scipy.special import softmax, wrightomega, xlog1py, xlogy
 
 from .. import kernels
 from .._floats import EPSILON
@@ -188,9 +188,7 @@ class Softmax(LabelLoss):
 
     def probabilities(self, z: Array) -> Array:
         """The probabilities of the classes, of shape (n_rows, n_classes)."""
-        table = self._table(z)
-        terms = np.exp(table - np.max(table, axis=1, keepdims=True))
-        terms /= np.sum(terms, axis=1, keepdims=True)
+        terms: Array = softmax(self._table(z), axis=1)
         return terms
 
     def _gradient(self, y: Array, z: Array) -> Array:

@@ -23,7 +23,7 @@ from scipy.special import expit, gammaln
 
 from .. import kernels
 from .._floats import EPSILON
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Mask, Numbers, Sum
 from .labeling_sums import best_flips, marginals
 from .structured import StructuredDual, StructuredLoss
@@ -272,9 +272,7 @@ class PrecisionAtK(_AtK):
 class RecallAtK(_AtK):
     """One minus the recall at k, the share of all positive samples among the k samples."""
 
-    @property
-    def _denominator(self) -> int:
-        return len(self.positives)
+    _denominator = computed(lambda self: len(self.positives))
 
 
 class RocAuc(MultivariateLoss):

@@ -118,10 +118,7 @@ class ResidualLoss(ScalarLoss):
 
 
 def interval_of_constants(
-    groups: RowGroups,
-    value: float,
-    bounds: list[float],
-    of_residuals: Callable[[float], Interval],
+    groups: RowGroups, value: float, bounds: list[float], of_residuals: Callable[[float], Interval]
 ) -> Interval:
     """`Loss.constant_interval` for a single group, by Jensen's inequality for the residuals.
 

@@ -248,8 +248,7 @@ class StructuredLossOfRows(StructuredLoss):
 
     def value_and_theta(self, z: Array) -> tuple[float, Array]:
         """The loss and its gradient over the weights, by plain sums."""
-        value, theta, _ = self.derivatives(z)
-        return value, theta
+        return self.derivatives(z)[:2]
 
     def _shifted(self, z: Array) -> Array:
         """The scores of the rows with weights, with their offsets."""

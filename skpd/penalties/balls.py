@@ -10,8 +10,8 @@ from .. import kernels
 from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array
 from .base import Penalty, PenaltyCones, Structure, _half_square
-from .elastic_net import ElasticNet, SquaredL2
-from .separable import SeparablePenalty, soft_threshold
+from .norms import ElasticNet, SquaredL2
+from .separable import SeparablePenalty, _weighted_square, soft_threshold
 from .smooth_directions import SmoothDirections, of_level_set
 
 
@@ -115,8 +115,7 @@ class SquaredL2OnL1Ball(_OnL1Ball):
         return self.weight, self._ball, 1.0
 
     def value(self, w: Array) -> float:
-        norm = kernels.euclidean_norm(w)
-        return self._ball.value(w) + 0.5 * norm * (self.weight * norm)
+        return self._ball.value(w) + _weighted_square(self.weight, w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return self._ball.prox(w / (1.0 + step * self.weight), step)

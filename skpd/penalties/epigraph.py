@@ -9,16 +9,9 @@ from .. import kernels
 from .._floats import EPSILON
 from .._immutable_base import computed
 from .._typing import Array
-from .base import (
-    NO_FEATURES,
-    FreeFeatures,
-    Norm,
-    Penalty,
-    _half_square,
-    _product,
-)
-from .elastic_net import L1
-from .norms import L2Norm, LInf
+from .base import NO_FEATURES, FreeFeatures, Norm, Penalty, _half_square, _product
+from .norms import L1, L2Norm, LInf
+from .separable import _weighted_square
 
 NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it
@@ -74,8 +67,7 @@ class NormEpigraph(Penalty):
         free = w[len(coef) : -1]
         if not (self.norm.value(coef) <= radius and np.array_equal(free, self._clipped(free))):
             return inf
-        size = kernels.euclidean_norm(coef)
-        return radius + 0.5 * size * (self.weight * size)
+        return radius + _weighted_square(self.weight, coef)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         """The projection of a scaled point, as in (28) of Li, Chen and So (2020)."""

@@ -161,9 +161,7 @@ class SquaredGroupL2(_Square):
     array([1.5, 2. , 0. , 0. ])
     """
 
-    def step_sizes(self, step: Array) -> Array:
-        """The smallest step for all coefficients, as the square couples all groups."""
-        return np.full_like(step, np.min(step))
+    step_sizes = Penalty.step_sizes  # the smallest, as the square couples all groups
 
     def value(self, w: Array) -> float:
         total = float(np.sum(self._for_length_of(w)._partition.norms(w)))

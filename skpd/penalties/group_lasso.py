@@ -12,7 +12,7 @@ from .._checks import shown
 from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array, ArrayLike, Groups, Indices, Mask
 from .base import FreeFeatures, Norm, Penalty, PenaltyCones, Structure, cached_attribute
-from .implied_intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
+from .implied_intervals import ROUNDING, Slopes, wider
 from .partition import Partition
 from .separable import _weighted_l1, _weighted_square, soft_threshold
 from .smooth_directions import SmoothDirections, of_coordinates
@@ -156,13 +156,26 @@ class _Grouped(_SumOverGroups, Norm):
     has_cones = True
 
     def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
-        worst_case = self.worst_case(slopes.v, slopes.error)
-        others = self.bounded_conjugate(worst_case, slopes.alpha, radius)
-        bound += others + ROUNDING * (abs(bound) + others)
-        return intervals_of_groups(self._partition, self.group_terms, slopes, bound, radius)
+        """Intervals that are symmetric around 0."""
+        (v, error, alpha), (l1, weights), labels = slopes, self.group_terms, self.labels
+        others = self.bounded_conjugate(self.worst_case(v, error), alpha, radius)
+        bound += others + ROUNDING * (abs(bound) + others)  # holds for each single group
+        sizes = np.abs(v) + error
+        norms = self._partition.norms(np.maximum(sizes - alpha * l1, 0.0))
+        slack = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
+        of_l1 = alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes)
+        slack = np.maximum(slack[labels], of_l1)
+        with np.errstate(divide="ignore"):
+            within = radius / (weights[labels] + l1)
+            largest = np.divide(bound, slack, out=np.full_like(slack, np.inf), where=slack > 0.0)
+        largest = np.minimum(largest, within)
+        return wider(np.column_stack([-largest, largest]))
 
     def zeros(self, slopes: Slopes) -> Mask | None:
-        return zeros_of_groups(self._partition, self.group_terms, slopes)
+        (l1, weights), sizes = self.group_terms, np.abs(slopes.v) + slopes.error
+        alpha = slopes.alpha * (1.0 - ROUNDING)
+        norms = self._partition.norms(np.maximum(sizes - alpha * l1, 0.0)) * (1.0 + ROUNDING)
+        return (norms < alpha * weights)[self.labels] | (sizes < alpha * l1)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         l1, weights = self.group_terms
