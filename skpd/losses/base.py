@@ -51,7 +51,7 @@ class Loss(LossProperties, Value, ABC):
         return self.pieces(np.empty(0)) is not None
 
     @property
-    def has_cones(self) -> bool:
+    def has_cones(self) -> bool:  # type: ignore[override]
         return self.piecewise_quadratic or type(self).add_cones is not Loss.add_cones
 
     def multipliers(self, y: Array) -> Multipliers | None:
@@ -295,25 +295,12 @@ class Loss(LossProperties, Value, ABC):
     def add_cones(self, cones: LossCones) -> None:
         """Add the functions of which the mean loss consists to a conic programme.
 
-        Its attribute ``y`` has the targets, and its methods add for every row i
-
-        ``add_half_squares()``
-            (z_i - y_i)^2 / 2.
-        ``add_smooth()``
-            l(y_i, z_i), of a loss whose evaluator has its second derivative.
-        ``add_pieces(pieces)``
-            The pieces of a loss that is quadratic in pieces, a list of `LinearPiece`.
-
-        and, in programmes of several outputs, of the losses of `skpd.losses.coupled_outputs`
-
-        ``add_row_norms()``
-            ||z - y||_2.
-        ``add_softmax()``
-            log sum_k exp(z_k) - z_y.
-        ``add_largest_scores()``
-            max_k (z_k + [k is not y]) - z_y.
-        ``add_ordered_pinballs(quantiles)``
-            The pinball losses of quantiles, subject to z_1 <= z_2 <= ...
+        Its attribute ``y`` has the targets. For every row ``add_half_squares()`` adds
+        (z_i - y_i)^2 / 2, ``add_smooth()`` the loss, whose evaluator then has its second
+        derivative, and ``add_pieces(pieces)`` a sum of `LinearPiece`. Programmes of several
+        outputs have functions for the losses of `skpd.losses.coupled_outputs` instead:
+        ``add_row_norms()``, ``add_softmax()``, ``add_largest_scores()`` and
+        ``add_ordered_pinballs(quantiles)``.
         """
         cones.add_pieces(self.pieces(cones.y) or [])
 

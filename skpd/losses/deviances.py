@@ -39,10 +39,7 @@ class Deviance(Loss):
     conjugate_domain: Interval = (-inf, inf)
     power: float  # of the distribution by whose deviance predictions are scored
 
-    @property
-    def zeros(self) -> bool:
-        """Whether targets may be 0."""
-        return self.power < 2.0
+    zeros = computed(lambda self: self.power < 2.0)  # whether targets may be 0
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_smooth()
@@ -129,9 +126,8 @@ class PowerDeviance(Deviance):
 
     @property
     def evaluator(self):
-        power = float(self.power)
         kinds = {1.0: kernels.PoissonLoss, 2.0: kernels.GammaLoss}
-        return kinds.get(power, kernels.TweedieLoss)(power)
+        return kinds.get(self.power, kernels.TweedieLoss)(float(self.power))
 
     def _scales(self, y: Array) -> Array:
         """The factors y^a of the loss as a function of r."""

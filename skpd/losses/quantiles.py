@@ -106,10 +106,8 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     evaluator = computed(lambda self: OrderedEvaluator(self))
 
-    @property
-    def compiled(self) -> Any:
-        """The compiled functions of rows, which have the formulas of levels and derivatives."""
-        return kernels.OrderedPinballs(list(self.quantiles))
+    # the compiled functions of rows, which have the formulas of levels and derivatives
+    compiled = computed(lambda self: kernels.OrderedPinballs(list(self.quantiles)))
 
     def _values(self, y: Array, z: Array) -> Array:
         residual, (lower, upper) = z - y, self._slopes

@@ -25,6 +25,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .properties import LossProperties
@@ -137,9 +138,7 @@ class StructuredLoss(LossProperties, ABC):
     n_exchangeable: int = 0
     largest_target: float = 1.0
 
-    @property
-    def n_scores(self) -> int:
-        return len(self.weights)
+    n_scores = computed(lambda self: len(self.weights))
 
     @abstractmethod
     def value(self, z: Array) -> Sum:

@@ -25,11 +25,10 @@ def _half_square(norm, alpha):
 
 # the conic programme of `Penalty.add_cones`
 PenaltyCones = Any
-Owner = TypeVar("Owner")
 Kind = TypeVar("Kind")
 
 
-def cached_attribute(function: Callable[[Owner], Kind]) -> Kind:
+def cached_attribute(function: Callable[[Any], Kind]) -> Kind:
     """A cached property, which to type checkers is an attribute of the type that it returns.
 
     So it may override an attribute that is a constant of other classes.
@@ -131,6 +130,8 @@ class Penalty(Value, ABC):
         Whether R has one for the coefficients of several outputs, side by side.
     has_ties : bool
         Whether solutions have equal neighbours, equal largest sizes or singular values of 0.
+    strong_convexity : float
+        A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex.
     """
 
     # a class may override these by constants, or by a `cached_attribute`
@@ -148,15 +149,8 @@ class Penalty(Value, ABC):
     free_features: FreeFeatures = NO_FEATURES
     has_cones: bool = False
     has_ties: bool = False
-
-    @property
-    def group_order(self) -> "Indices | None":
-        return None
-
-    @property
-    def strong_convexity(self) -> float:
-        """A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex."""
-        return 0.0
+    group_order: Indices | None = None
+    strong_convexity: float = 0.0
 
     @property
     def has_cones_of_outputs(self) -> bool:

@@ -9,7 +9,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._immutable_base import computed
 from .._typing import Array
-from .base import NO_FEATURES, FreeFeatures, Norm, Penalty, _half_square, _product
+from .base import NO_FEATURES, FreeFeatures, Penalty, _half_square, _product
 from .norms import L1, L2Norm, LInf
 from .separable import _weighted_square
 
@@ -55,10 +55,7 @@ class NormEpigraph(Penalty):
         """The part w of variables (w, lam), or of a dual point."""
         return np.ascontiguousarray(v[: len(v) - 1 - len(self.free_features.columns)])
 
-    @property
-    def norm(self) -> Norm:
-        """The norm of w."""
-        return NORMS[self.q]()
+    norm = computed(lambda self: NORMS[self.q]())  # of w
 
     is_norm = computed(lambda self: self.weight == 0.0)
 
@@ -87,8 +84,7 @@ class NormEpigraph(Penalty):
         return np.concatenate([coef, free, [max(float(w[-1]), self.norm.value(coef))]])
 
     def _clipped(self, free: Array) -> Array:
-        _, lower, upper = self.free_features
-        return np.clip(free, lower, upper)
+        return np.clip(free, *self.free_features[1:])
 
     def dual_norm(self, v: Array) -> float:
         """The polar R°(v, t) = max(R°(v) + t, 0), for weight 0."""

@@ -34,10 +34,8 @@ class _Partitioned:
     partition = attribute_of_part("_partition")
     labels = attribute_of_part("_partition.labels")  # the group of each feature
 
-    @property
-    def _penalised(self) -> np.ndarray:
-        """The weights of the groups, 0 for groups without a penalty."""
-        return np.ones(self._partition.n_groups)
+    # the weights of the groups, 0 for groups without a penalty
+    _penalised = computed(lambda self: np.ones(self._partition.n_groups))
 
     @property
     def penalised_first(self) -> tuple[Indices, Indices, Array]:
@@ -105,10 +103,8 @@ class _Weighted(_Partitioned):
         free = np.flatnonzero(self._free_groups[self.labels])
         return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
 
-    @property
-    def _free_groups(self) -> Mask:
-        """A mask of the groups without a penalty."""
-        return self._weights == 0.0
+    # a mask of the groups without a penalty
+    _free_groups = computed(lambda self: self._weights == 0.0)
 
     _penalised = attribute_of_part("_weights")
 

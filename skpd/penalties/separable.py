@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from .. import kernels
 from .._compat import available_if
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Mask, Numbers
 from .base import NO_FEATURES, FreeFeatures, Penalty, PenaltyCones, Structure, cached_attribute
 from .implied_intervals import ROUNDING, Side, Slopes, wider
@@ -97,9 +98,7 @@ class SeparablePenalty(Penalty):
         _, _, lower, upper = self.terms
         return bool(np.all(lower == -upper))
 
-    @property
-    def strong_convexity(self) -> float:
-        return float(np.min(self.terms[1]))
+    strong_convexity = computed(lambda self: float(np.min(self.terms[1])))
 
     def value(self, w: Array) -> float:
         l1, l2, lower, upper = self.terms
