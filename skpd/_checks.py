@@ -1,6 +1,6 @@
 """Checks of data and of the parameters of losses and penalties, and of declared properties."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from math import inf
 from numbers import Real
 from typing import Any
@@ -92,84 +92,43 @@ def check_array(
     raise ValueError(f"{what} must be {kind} from {minimum} to {maximum}, got {shown(values)}.")
 
 
-def require_everywhere(
-    owner: object,
-    what: str,
-    holds: Mask | bool,
-    left: Numbers,
-    right: Numbers,
-    **points: ArrayLike,
-) -> None:
-    """Require that a property holds at all tested points.
+# a description of the property and of the two numbers, the first of these, how they compare, the
+# second, the tolerance, and the points, as arrays with an entry for each of several comparisons
+Property = tuple[str, Numbers, str, Numbers, Numbers, dict[str, Any]]
 
-    Parameters
-    ----------
-    owner : object
-        The loss or penalty.
-    what : str
-        The description of the property and of the two numbers that it compares.
-    holds : ndarray of bool of shape (n_points,)
-    left, right : ndarray of shape (n_points,)
-        The two numbers, at each point.
-    **points : ndarray of shape (n_points, ...)
-        The points, by the names of their parts.
+
+def rounding_of(sizes: Numbers) -> Numbers:
+    """The tolerance for sums of terms of these sizes."""
+    return ACCURACY * (1.0 + sizes)
+
+
+RELATIONS: dict[str, Callable[[Any, Any, Any], Mask]] = {  # of two numbers, up to a tolerance
+    "<": lambda a, b, _: a < b,
+    ">": lambda a, b, _: a > b,
+    "<=": lambda a, b, tolerance: a <= b + tolerance,
+    ">=": lambda a, b, tolerance: (a == b) | (a >= b - tolerance),
+    "=": lambda a, b, tolerance: (a == b) | (np.abs(a - b) <= tolerance),
+}
+
+
+def require(owner: object, properties: Iterable[Property]) -> None:
+    """Require that a loss or penalty has properties, each at all tested points.
 
     Raises
     ------
     AssertionError
-        If the property does not hold. The message contains the property, the first point where it
-        fails and both numbers.
+        If one does not hold. The message contains the property, the first point where it fails and
+        both numbers.
     """
-    holds = np.atleast_1d(holds)
-    if holds.all():
-        return
-    first = int(np.argmin(holds))
-    at = ", ".join(f"{name}={np.atleast_1d(x)[first].tolist()}" for name, x in points.items())
-    sides = [np.broadcast_to(side, holds.shape)[first] for side in (left, right)]
-    raise AssertionError(
-        f"{type(owner).__name__} fails the test of its {what}, at {at}: "
-        f"{sides[0]:.12g} against {sides[1]:.12g}."
-    )
-
-
-class PropertyTests:
-    """The base class of tests of what an object declares, at random points.
-
-    Each public method that a class defines is a test of one or a few properties.
-    """
-
-    def __init__(self, owner: Any) -> None:
-        self.owner, self.rng = owner, np.random.default_rng(0)
-
-    def tests(self) -> Iterator[Callable[[], None]]:
-        """The tests, in the order in which they are defined."""
-        return (getattr(self, name) for name in vars(type(self)) if not name.startswith("_"))
-
-    def points(self, **points: Any) -> dict[str, Any]:
-        """The points, each as a row."""
-        return {name: [point] for name, point in points.items()}
-
-    def require(
-        self, what: str, holds: Mask | bool, left: Numbers, right: Numbers, **points: ArrayLike
-    ) -> None:
-        require_everywhere(self.owner, what, holds, left, right, **self.points(**points))
-
-    def require_at_most(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **points: ArrayLike
-    ) -> None:
-        """Require that left is at most right, up to rounding errors of terms of a given size."""
-        self.require(what, left <= right + ACCURACY * (1.0 + size), left, right, **points)
-
-    def require_at_least(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **points: ArrayLike
-    ) -> None:
-        """Require that left is at least right, up to rounding errors of terms of a given size."""
-        self.require(what, left >= right - ACCURACY * (1.0 + size), left, right, **points)
-
-    @np.errstate(invalid="ignore")
-    def require_equal(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers, **points: ArrayLike
-    ) -> None:
-        """Require equality up to rounding errors of terms of a given size."""
-        is_equal = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
-        self.require(what, is_equal, left, right, **points)
+    for what, left, relation, right, tolerance, points in properties:
+        with np.errstate(invalid="ignore"):  # of infinite numbers
+            holds = np.atleast_1d(RELATIONS[relation](left, right, tolerance))
+        if not holds.all():
+            first, several = int(np.argmin(holds)), holds.size > 1
+            point = {name: x[first] if several else x for name, x in points.items()}
+            at = ", ".join(f"{name}={np.asarray(x).tolist()}" for name, x in point.items())
+            a, b = (np.broadcast_to(side, holds.shape)[first] for side in (left, right))
+            raise AssertionError(
+                f"{type(owner).__name__} fails the test of its {what}, at {at}: "
+                f"{a:.12g} against {b:.12g}."
+            )

@@ -1,5 +1,6 @@
 """The base class of losses and penalties, with parameters in the manner of scikit-learn."""
 
+from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any, Self
@@ -71,6 +72,11 @@ class Value:
 def number(default: float, **limits: float) -> Any:
     """The declaration of a parameter that is a number within limits, those of `check_number`."""
     return field(default=default, metadata={"limits": limits})
+
+
+def computed(function: Callable[[Any], Any]) -> Any:
+    """A property that is a formula of others, and to type checkers is an attribute."""
+    return property(function)
 
 
 def attribute_of_part(path: str) -> Any:

@@ -25,11 +25,11 @@ predictions at once are in `skpd.losses.coupled_outputs`, `skpd.losses.classes` 
 """
 
 from .base import Loss
-from .breakpoints import PiecewiseLinear
 from .classes import CrammerSinger, LabelLoss, Softmax
 from .coupled_outputs import CoupledLoss, L2Norm
 from .declaration_checks import check_loss
 from .deviances import Gamma, NegativeBinomial, Poisson, Tweedie
+from .further_residuals import EpsilonInsensitive, PiecewiseLinear, SquaredEpsilonInsensitive
 from .margin import (
     GeneralizedHinge,
     Hinge,
@@ -43,7 +43,6 @@ from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from .properties import LossProperties
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
-from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
 
 __all__ = [
     "Absolute",

@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON, LEAST
-from .._immutable_base import Value
+from .._immutable_base import Value, computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .cones import LinearPiece, LossCones
 from .jensen_groups import RowGroups
@@ -51,8 +51,8 @@ class Loss(LossProperties, Value, ABC):
         return self.pieces(np.empty(0)) is not None
 
     @property
-    def has_cones(self) -> bool:
-        return self.piecewise_quadratic
+    def has_cones(self) -> bool:  # type: ignore[override]
+        return self.piecewise_quadratic or type(self).add_cones is not Loss.add_cones
 
     def multipliers(self, y: Array) -> Multipliers | None:
         """The loss as a maximum over two multipliers for each row, if it is published as one."""
@@ -293,7 +293,15 @@ class Loss(LossProperties, Value, ABC):
         return None
 
     def add_cones(self, cones: LossCones) -> None:
-        """Add the functions of which the mean loss consists to a conic programme."""
+        """Add the functions of which the mean loss consists to a conic programme.
+
+        Its attribute ``y`` has the targets. For every row ``add_half_squares()`` adds
+        (z_i - y_i)^2 / 2, ``add_smooth()`` the loss, whose evaluator then has its second
+        derivative, and ``add_pieces(pieces)`` a sum of `LinearPiece`. Programmes of several
+        outputs have functions for the losses of `skpd.losses.coupled_outputs` instead:
+        ``add_row_norms()``, ``add_softmax()``, ``add_largest_scores()`` and
+        ``add_ordered_pinballs(quantiles)``.
+        """
         cones.add_pieces(self.pieces(cones.y) or [])
 
     @property
@@ -346,18 +354,14 @@ class ScalarLoss(Loss):
     def _phi_derivative(self, t: Array) -> Array:
         """A subgradient of phi at t, in the domain of phi*."""
 
-    @property
-    def _conjugate_curvature(self) -> float:
-        """The curvature q of a loss that is quadratic in pieces."""
-        return self.conjugate_curvature or 0.0
+    # the curvature q of a loss that is quadratic in pieces
+    _conjugate_curvature: ClassVar[Any] = computed(lambda self: self.conjugate_curvature or 0.0)
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
         return 1.0 / self._conjugate_curvature if self._conjugate_curvature else inf
 
-    @property
-    def evaluator(self):
-        return NumericalEvaluator(self)
+    evaluator = computed(NumericalEvaluator)
 
     @property
     def is_compiled(self) -> bool:  # type: ignore[override]

@@ -12,7 +12,7 @@ exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization by
 accelerated gradient methods.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import ClassVar, cast
 
@@ -208,10 +208,10 @@ class ChainDual(StructuredDual):
         return entropy / chains.n_chains + cost, error / chains.n_chains + rounding
 
     def __rmul__(self, scale: float) -> "ChainDual":
-        plain = StructuredDual(self.theta, self.mean_loss, self.theta_error, self.mean_loss_error)
-        shrunk = scale * plain
+        nodes, edges = self._with_true_labeling(scale)
         relative = self.relative_error + 4.0 * EPSILON
-        return self.loss.dual_of_marginals(shrunk, *self._with_true_labeling(scale), relative)
+        shrunk = super().__rmul__(scale)
+        return replace(shrunk, nodes=nodes, edges=edges, relative_error=relative)
 
 
 class ChainLogLoss(_LossOfChains):

@@ -10,10 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import wrightomega, xlog1py, xlogy
+from scipy.special import softmax, wrightomega, xlog1py, xlogy
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import _depth
 from .cones import LossCones
@@ -166,7 +167,6 @@ class Softmax(LabelLoss):
     linear_tails: ClassVar[bool] = False
     can_separate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.5  # diag(p) - p p' has eigenvalues up to 1/2
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_softmax()
@@ -177,9 +177,7 @@ class Softmax(LabelLoss):
         is_own = y[weights > 0.0] > 0.0
         return unit[np.repeat(np.flatnonzero(is_own), self.n_outputs - 1)] - unit[~is_own]
 
-    @property
-    def evaluator(self) -> SoftmaxEvaluator:
-        return SoftmaxEvaluator(self)
+    evaluator = computed(SoftmaxEvaluator)
 
     def _of_ahead(self, y: Array, ahead: Array) -> Array:
         rows, first = np.arange(len(ahead)), np.argmax(ahead, axis=1)
@@ -190,9 +188,7 @@ class Softmax(LabelLoss):
 
     def probabilities(self, z: Array) -> Array:
         """The probabilities of the classes, of shape (n_rows, n_classes)."""
-        table = self._table(z)
-        terms = np.exp(table - np.max(table, axis=1, keepdims=True))
-        terms /= np.sum(terms, axis=1, keepdims=True)
+        terms: Array = softmax(self._table(z), axis=1)
         return terms
 
     def _gradient(self, y: Array, z: Array) -> Array:
@@ -290,7 +286,6 @@ class CrammerSinger(LabelLoss):
     """
 
     linear_conjugate: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_largest_scores()

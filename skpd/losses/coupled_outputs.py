@@ -28,6 +28,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss
 from .cones import LossCones
@@ -89,10 +90,8 @@ class CoupledLoss(Loss):
     def _clip(self, y: Array, theta: Array) -> Array:
         return self.project_dual(y, theta)
 
-    @property
-    def _inside(self) -> float:
-        """The size, relative to that of the domain, within which rounding leaves dual points."""
-        return 1.0 - self.n_outputs * INSIDE
+    # the size, relative to that of the domain, within which rounding leaves dual points
+    _inside = computed(lambda self: 1.0 - self.n_outputs * INSIDE)
 
     @abstractmethod
     def largest_scale(self, y: Array, theta: Array) -> float:
@@ -168,8 +167,7 @@ class CoupledEvaluator(PythonKernel[CoupledLossT]):
     The method of multipliers calls these functions.
     """
 
-    def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
-        return self.loss.prox_conjugate(y, theta, step)
+    prox_conjugate = attribute_of_part("loss.prox_conjugate")
 
     def smoothed_derivatives(
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
@@ -204,7 +202,6 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     """
 
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_row_norms()

@@ -1,13 +1,15 @@
 """Numerical tests of the properties that a loss declares (`check_loss`)."""
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .._checks import ACCURACY, PropertyTests, require_everywhere
+from .._checks import ACCURACY, Property, require, rounding_of
 from .._typing import Array
 from .base import Loss
+from .cones import LinearPiece
 
 N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
@@ -47,24 +49,19 @@ def check_loss(loss: Loss) -> None:
     Traceback (most recent call last):
     AssertionError: Steep fails the test of its subgradient, l(y, x) >= l(y, z) + g (x - z), ...
     """
-    kinds: list[type[_Tests]] = [_Values, _Conjugate]
-    if not loss.couples_outputs:
-        kinds.append(_OfSinglePredictions)
-    for kind in kinds:
-        for test in kind(loss).tests():
-            test()
+    of_one = () if loss.couples_outputs else (_constants, _single_predictions)
+    for properties in (_values, _conjugates, *of_one):
+        require(loss, properties(_Points(loss)))
 
 
-class _Tests(PropertyTests):
+class _Points:
     """Points for a loss: targets y, predictions z and x, and dual points theta.
 
     The arrays of a loss of several predictions have `Loss.n_outputs` entries for each row.
     """
 
     def __init__(self, loss: Any) -> None:
-        super().__init__(loss)
-        self.loss = loss
-        K = loss.n_outputs
+        self.loss, self.rng, K = loss, np.random.default_rng(0), loss.n_outputs
         if loss.of_classes:
             self.y = np.ravel(np.eye(K)[self.rng.integers(0, K, N_POINTS)])
         elif loss.of_labels:
@@ -97,224 +94,152 @@ class _Tests(PropertyTests):
     def conjugate(self, theta: Array) -> Array:
         return self.rows(self.loss.conjugate(self.y, theta))
 
-    def points(self, **points: Any) -> dict[str, Any]:
+    def at(self, **points: Any) -> dict[str, Any]:
         """The points, each as a row, with the targets first."""
         K = self.loss.n_outputs
         shape = (-1, K) if K > 1 else (-1,)
         return {name: np.reshape(x, shape) for name, x in {"y": self.y, **points}.items()}
 
-    def size(self, *factors: Array) -> Array:
-        """The sum over each row of the absolute values of a product."""
-        return self.rows(np.abs(np.prod(factors, axis=0)))
-
-
-class _Values(_Tests):
-    """The function itself, and its subgradients."""
-
-    def signs(self) -> None:
-        loss, y, z = self.loss, self.y, self.z
-        value = self.value(z)
-        self.require("non-negativity, l(y, z) >= 0", value >= 0.0, value, 0.0, z=z)
-        if loss.of_residuals:
-            at_target = self.value(y)
-            self.require("value at the target, l(y, y) = 0", at_target == 0.0, at_target, 0.0)
-        if loss.of_labels:
-            after = self.value(z + y * np.abs(self.x))
-            falls = after <= value + ACCURACY * value
-            self.require("fall in the margin, l(y, z) >= l(y, z + y)", falls, value, after, z=z)
-
-    def convexity(self) -> None:
-        z, x = self.z, self.x
-        share = self.rng.random(N_POINTS)
-        shares = np.repeat(share, self.loss.n_outputs)
-        between = self.value(shares * z + (1.0 - shares) * x)
-        chord = share * self.value(z) + (1.0 - share) * self.value(x)
-        what = "convexity, l(y, .) <= its chord between z and x"
-        self.require_at_most(what, between, chord, chord, z=z, x=x, share=shares)
-
-    def subgradients(self) -> None:
-        loss, y, z, x = self.loss, self.y, self.z, self.x
-        g = loss.gradient(y, z)
-        tangent = self.value(z) + self.rows(g * (x - z))
-        value = self.value(x)
-        what, size = "subgradient, l(y, x) >= l(y, z) + g (x - z)", self.size(g, x - z)
-        self.require_at_least(what, value, tangent, self.value(z) + size, z=z, x=x, g=g)
-        distance = np.sqrt(self.rows((x - z) ** 2))
-        change = np.abs(value - self.value(z))
-        # the constant of a coupled loss holds for each of its predictions
-        limit = loss.lipschitz * (self.rows(np.abs(x - z)) if loss.couples_outputs else distance)
-        what = "Lipschitz constant, |l(y, z) - l(y, x)| <= lipschitz |z - x|"
-        self.require_at_most(what, change, limit, value + self.value(z), z=z, x=x)
-        change = np.sqrt(self.rows((loss.gradient(y, x) - g) ** 2))
-        limit = loss.smoothness * distance
-        what = "smoothness, |l'(y, z) - l'(y, x)| <= smoothness |z - x|"
-        self.require_at_most(what, change, limit, self.rows(np.abs(g)), z=z, x=x)
-
-
-class _Conjugate(_Tests):
-    """The conjugate, its domain and its prox."""
-
-    def domain(self) -> None:
-        loss, y = self.loss, self.y
-        if loss.couples_outputs:
-            return
-        what = "domain of the conjugate, where dual_bounds and conjugate_domain have it"
-        g = loss.gradient(y, self.z)
-        lower, upper = loss.dual_bounds(y)
-        for side, end in ((-1.0, lower), (1.0, upper)):
-            self.require(f"{what}: 0 is not in it", side * end >= 0.0, 0.0, end)
-            inside = side * (g - end) <= ACCURACY
-            self.require(f"{what}: a subgradient is outside", inside, g, end, z=self.z)
-            theta = np.where(np.isfinite(end), end, side * np.abs(self.x))
-            value = self.conjugate(theta)
-            finite = np.isfinite(value)
-            self.require(f"{what}: l* is infinite inside", finite, value, inf, theta=theta)
-            if np.isfinite(end).all():
-                theta = end + side * OUTSIDE * (1.0 + np.abs(end))
-                value = self.conjugate(theta)
-                holds = value == inf
-                self.require(f"{what}: l* is finite outside", holds, value, inf, theta=theta)
-
-    def fenchel_young(self) -> None:
-        loss, y, z, theta = self.loss, self.y, self.z, self.theta
-        total, product = self.value(z) + self.conjugate(theta), self.rows(theta * z)
-        what = "Fenchel-Young inequality, l(y, z) + l*(y, theta) >= theta z"
-        size = self.value(z) + self.size(theta, z) + self.size(theta, y)
-        self.require_at_least(what, total, product, size, z=z, theta=theta)
-        g = loss.gradient(y, z)
-        self._touches("Fenchel-Young equality, l(y, z) + l*(y, g) = g z at a subgradient", g, z)
-
-    def _touches(self, what: str, g: Array, z: Array, extra_size: Array | float = 0.0) -> None:
-        """Require that g are subgradients at z, by the equality of Fenchel and Young."""
-        size = self.value(z) + self.size(g, z) + self.size(g, self.y) + extra_size
+    def equality(self, what: str, g: Array, z: Array, size: Array | float = 0.0) -> Property:
+        """The equality of Fenchel and Young, for subgradients g at z."""
+        size = size + self.value(z) + self.rows(np.abs(g * z)) + self.rows(np.abs(g * self.y))
         total = self.value(z) + self.conjugate(self.loss.project_dual(self.y, g))
-        self.require_equal(what, total, self.rows(g * z), size, z=z, g=g)
-
-    def prox(self) -> None:
-        loss = self.loss
-        step = np.repeat(10.0 ** self.rng.uniform(-2.0, 2.0, N_POINTS), loss.n_outputs)
-        v = self.spread()
-        theta = loss.prox_conjugate(self.y, v, step)
-        z = (v - theta) / step
-        what = "prox of the conjugate, whose theta is a subgradient at z = (v - theta) / step"
-        self._touches(what, theta, z, extra_size=self.rows(np.abs(z)))
-
-    def dual_values(self) -> None:
-        loss, weights = self.loss, np.full(len(self.y), 1.0 / N_POINTS)
-        for scale in (0.0, 0.3, 1.0):
-            value, rounding = loss.dual_value(self.y, weights, self.theta, scale)
-            expected = -float(weights @ loss.conjugate(self.y, scale * self.theta))
-            size = float(weights @ np.abs(loss.conjugate(self.y, scale * self.theta)))
-            is_close = abs(value - expected) <= rounding + 1e-13 * size
-            require_everywhere(
-                loss, "dual value, the sum of -l* up to its rounding", is_close, value, expected,
-                scale=scale,
-            )  # fmt: skip
+        return what, total, "=", self.rows(g * z), rounding_of(size), self.at(z=z, g=g)
 
 
-class _OfSinglePredictions(_Tests):
-    """Constants, and what is declared of the structure of a `ScalarLoss`."""
+def _values(t: _Points) -> Iterator[Property]:
+    """The function itself, and its subgradients."""
+    loss, y, z, x, value, other = t.loss, t.y, t.z, t.x, t.value(t.z), t.value(t.x)
+    yield "non-negativity, l(y, z) >= 0", value, ">=", 0.0, 0.0, t.at(z=z)
+    if loss.of_residuals:
+        yield "value at the target, l(y, y) = 0", t.value(y), "=", 0.0, 0.0, t.at()
+    if loss.of_labels:
+        what, after = "fall in the margin, l(y, z) >= l(y, z + y)", t.value(z + y * np.abs(x))
+        yield what, value, ">=", after, ACCURACY * value, t.at(z=z)
+    share = t.rng.random(N_POINTS)
+    shares = np.repeat(share, loss.n_outputs)
+    between, chord = t.value(shares * z + (1 - shares) * x), share * value + (1 - share) * other
+    what = "convexity, l(y, .) <= its chord between z and x"
+    yield what, between, "<=", chord, rounding_of(chord), t.at(z=z, x=x, share=shares)
+    g = loss.gradient(y, z)
+    what, size = "subgradient, l(y, x) >= l(y, z) + g (x - z)", t.rows(np.abs(g * (x - z)))
+    tangent = value + t.rows(g * (x - z))
+    yield what, other, ">=", tangent, rounding_of(value + size), t.at(z=z, x=x, g=g)
+    distance, change = np.sqrt(t.rows((x - z) ** 2)), np.abs(other - value)
+    # the constant of a coupled loss holds for each of its predictions
+    limit = loss.lipschitz * (t.rows(np.abs(x - z)) if loss.couples_outputs else distance)
+    what = "Lipschitz constant, |l(y, z) - l(y, x)| <= lipschitz |z - x|"
+    yield what, change, "<=", limit, rounding_of(other + value), t.at(z=z, x=x)
+    change, limit = np.sqrt(t.rows((loss.gradient(y, x) - g) ** 2)), loss.smoothness * distance
+    what = "smoothness, |l'(y, z) - l'(y, x)| <= smoothness |z - x|"
+    yield what, change, "<=", limit, rounding_of(t.rows(np.abs(g))), t.at(z=z, x=x)
 
-    def constants(self) -> None:
-        """Test the best constant of small samples, and the intervals that must contain it."""
-        for _ in range(SAMPLES):
-            rows = self.rng.permutation(N_POINTS)[:ROWS]
-            y, weights, x = self.y[rows], self.rng.random(ROWS), self.x[rows]
-            if self.loss.of_labels:
-                y = np.where(np.arange(ROWS) % 2, 1.0, -1.0)
-            self._best_constant(y, weights)
-            self._constant_interval(y, weights, x)
 
-    def _best_constant(self, y: Array, weights: Array) -> None:
-        loss = self.loss
-        best = loss.best_constant(y, weights)
-        others = np.append(np.linspace(-2.0, 2.0, 81) * np.max(np.abs(y)), y)
-        min_mean = float(weights @ loss.value(y, np.full(ROWS, best)))
-        values = loss.value(np.tile(y, len(others)), np.repeat(others, ROWS))
-        means = np.reshape(values, (-1, ROWS)) @ weights
-        require_everywhere(
-            loss, "best constant, whose mean loss is the least",
-            min_mean <= means + ACCURACY * (1.0 + means), min_mean, means, other=others,
-        )  # fmt: skip
+def _domain(t: _Points) -> Iterator[Property]:
+    """The interval on which the conjugate of a single prediction is finite."""
+    what = "domain of the conjugate, where dual_bounds and conjugate_domain have it"
+    g, bounds = t.loss.gradient(t.y, t.z), t.loss.dual_bounds(t.y)
+    for side, end, relation in zip((-1.0, 1.0), bounds, (">=", "<="), strict=True):
+        yield f"{what}: 0 is not in it", 0.0, relation, end, 0.0, t.at()
+        yield f"{what}: a subgradient is outside", g, relation, end, ACCURACY, t.at(z=t.z)
+        inside = np.where(np.isfinite(end), end, side * np.abs(t.x))
+        value, points = t.conjugate(inside), t.at(theta=inside)
+        yield f"{what}: l* is infinite inside", value, "<", inf, 0.0, points
+        if np.isfinite(end).all():
+            outside = end + side * OUTSIDE * (1.0 + np.abs(end))
+            value, points = t.conjugate(outside), t.at(theta=outside)
+            yield f"{what}: l* is finite outside", value, "=", inf, 0.0, points
 
-    def _constant_interval(self, y: Array, weights: Array, x: Array) -> None:
-        loss, b = self.loss, float(self.rng.normal()) * 3.0
-        groups = loss.row_groups(y, weights)
-        bounds = [abs(group.weights @ x) / group.total for group in groups]
-        value = float(weights @ loss.value(y, x + b))
-        lower, upper = loss.constant_interval(groups, value, bounds)
-        tolerance = ACCURACY * (1.0 + abs(b))
-        what = "constant_interval, which holds every intercept with a mean loss"
-        require_everywhere(loss, what, lower <= b + tolerance, lower, b, value=value)
-        require_everywhere(loss, what, b - tolerance <= upper, b, upper, value=value)
 
-    def declared_curvature(self) -> None:
-        loss, y, z, x = self.loss, self.y, self.z, self.x
-        g = loss.gradient(y, z)
-        if not loss.linear_tails:
-            middle = 0.0 if loss.of_labels else y
-            ahead = loss.gradient(y, z + STEP)
-            asked = (np.abs(z - middle) < NEAR) & (np.abs(y) < NEAR) & (np.abs(g) > STEP)
-            curved = ~asked | (ahead > g)
-            what = f"linear_tails=False: l' must rise between z and z + {STEP}"
-            self.require(what, curved, g, ahead, z=z)
-        if loss.constant_curvature:
-            rise, straight = loss.gradient(y, x) - g, loss.smoothness * (x - z)
-            self.require_equal(
-                "constant_curvature, l'(y, x) - l'(y, z) = smoothness (x - z)", rise, straight,
-                np.abs(x) + np.abs(z), z=z, x=x,
-            )  # fmt: skip
+def _conjugates(t: _Points) -> Iterator[Property]:
+    """The conjugate, its domain and its prox."""
+    loss, y, z, theta, value = t.loss, t.y, t.z, t.theta, t.value(t.z)
+    if not loss.couples_outputs:
+        yield from _domain(t)
+    what = "Fenchel-Young inequality, l(y, z) + l*(y, theta) >= theta z"
+    total, product = value + t.conjugate(theta), t.rows(theta * z)
+    size = value + t.rows(np.abs(theta * z)) + t.rows(np.abs(theta * y))
+    yield what, total, ">=", product, rounding_of(size), t.at(z=z, theta=theta)
+    what = "Fenchel-Young equality, l(y, z) + l*(y, g) = g z at a subgradient"
+    yield t.equality(what, loss.gradient(y, z), z)
+    step = np.repeat(10.0 ** t.rng.uniform(-2.0, 2.0, N_POINTS), loss.n_outputs)
+    prox = loss.prox_conjugate(y, v := t.spread(), step)
+    z = (v - prox) / step
+    what = "prox of the conjugate, whose theta is a subgradient at z = (v - theta) / step"
+    yield t.equality(what, prox, z, t.rows(np.abs(z)))
+    for scale in (0.0, 0.3, 1.0):
+        value, rounding = loss.dual_value(y, np.full(len(y), 1.0 / N_POINTS), theta, scale)
+        terms, what = loss.conjugate(y, scale * theta) / N_POINTS, "dual value, the sum of -l*"
+        total, tolerance = np.sum(terms), rounding + 1e-13 * np.sum(np.abs(terms))
+        yield f"{what} up to its rounding", value, "=", -total, tolerance, {"scale": scale}
 
-    def declared_conjugate(self) -> None:
-        loss, y, theta = self.loss, self.y, self.theta
-        at = [self.conjugate(k / 3.0 * theta) for k in range(4)]
-        size = np.abs(at[3]) + np.abs(y * theta)
-        if loss.linear_conjugate:
-            self.require_equal(
-                "linear_conjugate, l*(y, theta / 3) = l*(y, theta) / 3", at[1], at[3] / 3.0, size,
-                theta=theta,
-            )  # fmt: skip
-        if loss.quadratic_conjugate:
-            self.require_equal(
-                "quadratic_conjugate: no third difference of l* from 0 to theta", at[3] - at[0],
-                3.0 * (at[2] - at[1]), size, theta=theta,
-            )  # fmt: skip
-        q = loss.conjugate_curvature
-        if q is not None:
-            parabola = y * theta + 0.5 * q * theta * theta
-            self.require_equal(
-                "conjugate_curvature q, l*(y, theta) = y theta + q theta^2 / 2", at[3], parabola,
-                size, theta=theta,
-            )  # fmt: skip
 
-    def pieces(self) -> None:
-        y, z = self.y, self.z
-        pieces = self.loss.pieces(y)
-        if pieces is None:
-            return
-        total = np.zeros(N_POINTS)
-        for piece in pieces:
-            s = piece.sign * (z - piece.offset)
-            u = np.where(s > 0.0, piece.upper, piece.lower)
-            if piece.curvature > 0.0:
-                u = np.clip(s / piece.curvature, piece.lower, piece.upper)
-            total += np.where(s == 0.0, 0.0, u * s) - 0.5 * piece.curvature * u * u
-        value = self.value(z)
-        self.require_equal("pieces, whose sum is l(y, z)", total, value, value, z=z)
+def _constants(t: _Points) -> Iterator[Property]:
+    """The best constants of small samples, and the intervals that must contain them."""
+    for _ in range(SAMPLES):
+        rows = t.rng.permutation(N_POINTS)[:ROWS]
+        y = np.where(np.arange(ROWS) % 2, 1.0, -1.0) if t.loss.of_labels else t.y[rows]
+        yield from _constants_of(t, y, t.rng.random(ROWS), t.x[rows])
 
-    def evaluator(self) -> None:
-        """Test the derivatives of the loss and of its Moreau envelope, used by solvers."""
-        loss, y, z, theta = self.loss, self.y, self.z, self.theta
-        weights = np.full(N_POINTS, 1.0 / N_POINTS)
-        for sigma in (0.5, inf) if not loss.linear_tails else (0.5,):
-            slopes, gradient, curvature = (np.empty(N_POINTS) for _ in range(3))
-            loss.evaluator.smoothed_derivatives(
-                y, weights, theta, z, sigma, slopes, gradient, curvature
-            )
-            expected = loss.gradient(y, z)
-            if sigma < inf:
-                expected = loss.prox_conjugate(y, theta + sigma * z, sigma)
-            self.require_equal(
-                f"evaluator, its derivative for sigma={sigma}", slopes, expected, np.abs(expected),
-                z=z, theta=theta,
-            )  # fmt: skip
+
+def _constants_of(t: _Points, y: Array, weights: Array, x: Array) -> Iterator[Property]:
+    """The best constant of a sample, and the interval for predictions x without a constant."""
+    loss, others = t.loss, np.append(np.linspace(-2.0, 2.0, 81) * np.max(np.abs(y)), y)
+    values = loss.value(np.tile(y, len(others)), np.repeat(others, ROWS))
+    means = np.reshape(values, (-1, ROWS)) @ weights
+    best = float(weights @ loss.value(y, np.full(ROWS, loss.best_constant(y, weights))))
+    what = "best constant, whose mean loss is the least"
+    yield what, best, "<=", means, rounding_of(means), {"other": others}
+    b, groups = float(t.rng.normal()) * 3.0, loss.row_groups(y, weights)
+    bounds = [abs(group.weights @ x) / group.total for group in groups]
+    value = float(weights @ loss.value(y, x + b))
+    lower, upper = loss.constant_interval(groups, value, bounds)
+    what = "constant_interval, which holds every intercept with a mean loss"
+    yield what, lower, "<=", b, rounding_of(abs(b)), {"value": value}
+    yield what, b, "<=", upper, rounding_of(abs(b)), {"value": value}
+
+
+def _single_predictions(t: _Points) -> Iterator[Property]:
+    """What is declared of the structure of a `ScalarLoss`."""
+    loss, y, z, x, theta, g = t.loss, t.y, t.z, t.x, t.theta, t.loss.gradient(t.y, t.z)
+    if not loss.linear_tails:
+        middle, ahead = 0.0 if loss.of_labels else y, loss.gradient(y, z + STEP)
+        tested = (np.abs(z - middle) < NEAR) & (np.abs(y) < NEAR) & (np.abs(g) > STEP)
+        what = f"linear_tails=False: l' must rise between z and z + {STEP}"
+        yield what, g, "<", np.where(tested, ahead, inf), 0.0, t.at(z=z)
+    if loss.constant_curvature:
+        rise, straight = loss.gradient(y, x) - g, loss.smoothness * (x - z)
+        what = "constant_curvature, l'(y, x) - l'(y, z) = smoothness (x - z)"
+        yield what, rise, "=", straight, rounding_of(np.abs(x) + np.abs(z)), t.at(z=z, x=x)
+    at = [t.conjugate(k / 3.0 * theta) for k in range(4)]
+    tolerance = rounding_of(np.abs(at[3]) + np.abs(y * theta))
+    if loss.linear_conjugate:
+        what = "linear_conjugate, l*(y, theta / 3) = l*(y, theta) / 3"
+        yield what, at[1], "=", at[3] / 3.0, tolerance, t.at(theta=theta)
+    if loss.quadratic_conjugate:
+        what = "quadratic_conjugate: no third difference of l* from 0 to theta"
+        yield what, at[3] - at[0], "=", 3.0 * (at[2] - at[1]), tolerance, t.at(theta=theta)
+    if loss.conjugate_curvature is not None:
+        parabola = y * theta + 0.5 * loss.conjugate_curvature * theta * theta
+        what = "conjugate_curvature q, l*(y, theta) = y theta + q theta^2 / 2"
+        yield what, at[3], "=", parabola, tolerance, t.at(theta=theta)
+    pieces = loss.pieces(y)
+    if pieces is not None:
+        total, value = sum(_of_piece(piece, z) for piece in pieces), t.value(z)
+        yield "pieces, whose sum is l(y, z)", total, "=", value, rounding_of(value), t.at(z=z)
+    # the derivatives of the loss and of its Moreau envelope, used by solvers
+    weights, (slopes, *outputs) = np.full(N_POINTS, 1.0 / N_POINTS), np.empty((3, N_POINTS))
+    for sigma in (0.5,) if loss.linear_tails else (0.5, inf):
+        loss.evaluator.smoothed_derivatives(y, weights, theta, z, sigma, slopes, *outputs)
+        expected = g if sigma == inf else loss.prox_conjugate(y, theta + sigma * z, sigma)
+        what, size = f"evaluator, its derivative for sigma={sigma}", np.abs(expected)
+        yield what, slopes, "=", expected, rounding_of(size), t.at(z=z, theta=theta)
+
+
+def _of_piece(piece: LinearPiece, z: Array) -> Array:
+    """The maximum over u of a `LinearPiece`."""
+    s = piece.sign * (z - piece.offset)
+    u = np.where(s > 0.0, piece.upper, piece.lower)
+    if piece.curvature > 0.0:
+        u = np.clip(s / piece.curvature, piece.lower, piece.upper)
+    return np.where(s == 0.0, 0.0, u * s) - 0.5 * piece.curvature * u * u

@@ -10,7 +10,7 @@ from scipy.special import expit, xlogy
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
-from .._immutable_base import number
+from .._immutable_base import computed, number
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss, _depth
 from .cones import LossCones
@@ -34,22 +34,12 @@ class Deviance(Loss):
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
     has_newton_steps: ClassVar[bool] = True  # of the losses derived from this one
-    has_cones: ClassVar[bool] = True
     can_separate: ClassVar[bool] = True
+    dual_is_free: ClassVar[bool] = False
+    conjugate_domain: Interval = (-inf, inf)
     power: float  # of the distribution by whose deviance predictions are scored
 
-    @property
-    def zeros(self) -> bool:
-        """Whether targets may be 0."""
-        return self.power < 2.0
-
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-inf, inf)
-
-    @property
-    def dual_is_free(self) -> bool:
-        return False
+    zeros = computed(lambda self: self.power < 2.0)  # whether targets may be 0
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_smooth()
@@ -132,15 +122,12 @@ class PowerDeviance(Deviance):
     ``y^a ((exp(a r) - 1) / a + (exp(-b r) - 1) / b)``, or its limit where a or b is 0.
     """
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-inf, 1.0 if self.power == 2.0 else inf)
+    conjugate_domain = computed(lambda self: (-inf, 1.0 if self.power == 2.0 else inf))
 
     @property
     def evaluator(self):
-        power = float(self.power)
         kinds = {1.0: kernels.PoissonLoss, 2.0: kernels.GammaLoss}
-        return kinds.get(power, kernels.TweedieLoss)(power)
+        return kinds.get(self.power, kernels.TweedieLoss)(float(self.power))
 
     def _scales(self, y: Array) -> Array:
         """The factors y^a of the loss as a function of r."""
@@ -294,16 +281,12 @@ class NegativeBinomial(Deviance):
     dispersion: float = number(1.0, above=0.0)
     power: float = field(default=1.0, init=False, repr=False)
 
-    @property
-    def k(self) -> float:
-        return 1.0 / self.dispersion
+    k = computed(lambda self: 1.0 / self.dispersion)
 
     def unit_variance(self, mean: Array) -> Array:
         return mean + self.dispersion * mean**2
 
-    @property
-    def evaluator(self) -> kernels.NegativeBinomialLoss:
-        return kernels.NegativeBinomialLoss(self.k)
+    evaluator = computed(lambda self: kernels.NegativeBinomialLoss(self.k))
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._value_and_size(y, (z - log(self.k)) + z_low)[0]

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
-from .._immutable_base import attribute_of_part, number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import ScalarLoss, _depth
 from .cones import LinearPiece, LossCones
@@ -239,9 +239,7 @@ class GeneralizedHinge(MarginLoss):
 
     slope: float = number(2.0, above=1.0)
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-self.slope, 0.0)
+    conjugate_domain = computed(lambda self: (-self.slope, 0.0))
 
     def pieces(self, y: Array) -> list[LinearPiece]:
         return [LinearPiece(-y, y, 0.0, 1.0), LinearPiece(-y, 0.0 * y, 0.0, self.slope - 1.0)]
@@ -266,9 +264,7 @@ class GeneralizedHinge(MarginLoss):
     def _min_margin(self, value: float) -> float:
         return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
 
-    @property
-    def evaluator(self) -> kernels.GeneralizedHingeLoss:
-        return kernels.GeneralizedHingeLoss(self.slope)
+    evaluator = computed(lambda self: kernels.GeneralizedHingeLoss(self.slope))
 
 
 @dataclass(frozen=True)
@@ -354,7 +350,6 @@ class Logistic(MarginLoss):
     conjugate_domain: ClassVar[Interval] = (-1.0, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25
-    has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_smooth()
@@ -377,6 +372,4 @@ class Logistic(MarginLoss):
         # log(1 + exp(-m)) <= value; for large values exp(value) - 1 overflows
         return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
 
-    @property
-    def evaluator(self) -> kernels.LogisticLoss:
-        return kernels.LogisticLoss()
+    evaluator = computed(lambda self: kernels.LogisticLoss())

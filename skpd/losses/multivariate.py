@@ -23,7 +23,7 @@ from scipy.special import expit, gammaln
 
 from .. import kernels
 from .._floats import EPSILON
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Mask, Numbers, Sum
 from .labeling_sums import best_flips, marginals
 from .structured import StructuredDual, StructuredLoss
@@ -231,6 +231,8 @@ class _AtK(ContingencyLoss):
         If k is not in this range.
     """
 
+    _denominator: int  # of the score, whose numerator is the number of true positives
+
     def __init__(self, y: Array, k: int) -> None:
         super().__init__(y)
         n, n_pos = len(self.y), len(self.positives)
@@ -242,11 +244,6 @@ class _AtK(ContingencyLoss):
         number = gammaln(n + 1.0) - gammaln(self.k + 1.0) - gammaln(n - self.k + 1.0)
         # the logarithm of the number of labelings with k positive samples, and the true one
         self.entropy_range = float(number if self.k == n_pos else np.logaddexp(number, 0.0))
-
-    @property
-    @abstractmethod
-    def _denominator(self) -> int:
-        """The denominator of the score, whose numerator is the number of true positives."""
 
     def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         true = len(self.positives) - b
@@ -272,9 +269,7 @@ class PrecisionAtK(_AtK):
 class RecallAtK(_AtK):
     """One minus the recall at k, the share of all positive samples among the k samples."""
 
-    @property
-    def _denominator(self) -> int:
-        return len(self.positives)
+    _denominator = computed(lambda self: len(self.positives))
 
 
 class RocAuc(MultivariateLoss):

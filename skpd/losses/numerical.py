@@ -8,7 +8,7 @@ conjugate and its derivative, by bisections of all rows at once.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import ceil, inf, log2
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -79,15 +79,7 @@ class PythonKernel(ABC, Generic[LossT]):
         return np.arange(len(z), dtype=np.int64)
 
 
-class LossFunctions(Protocol):
-    """The functions of a loss from which `NumericalEvaluator` computes the others."""
-
-    def value(self, y: Array, z: Array) -> Array: ...
-    def gradient(self, y: Array, z: Array) -> Array: ...
-    def conjugate(self, y: Array, theta: Array) -> Array: ...
-
-
-class NumericalEvaluator(PythonKernel[LossFunctions]):
+class NumericalEvaluator(PythonKernel[Any]):
     """Derivatives and prox of a loss of single predictions written in Python."""
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .base import _depth
@@ -349,13 +349,9 @@ class OrdinalLoss(StructuredLossOfRows):
         return value, rounding
 
     def dual_of(self, averages: Array, errors: Array, rounding: float) -> ThresholdDual:
-        plain = super().dual_of(averages, errors, rounding)
-        means = plain.theta, plain.mean_loss, plain.theta_error, plain.mean_loss_error
-        return ThresholdDual(*means, loss=self)
+        return ThresholdDual(**vars(super().dual_of(averages, errors, rounding)), loss=self)
 
-    @property
-    def true_labeling(self) -> ThresholdDual:
-        return self.dual_of_table(np.zeros_like(self.signs))
+    true_labeling = computed(lambda self: self.dual_of_table(np.zeros_like(self.signs)))
 
 
 def _split(u: Array, low: float, high: float) -> float:

@@ -118,6 +118,7 @@ class LossProperties:
     of_hazards: ClassVar[bool] = False
     has_offset: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
+    has_cones: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
     target_error = 0.0
@@ -125,10 +126,6 @@ class LossProperties:
     @property
     def has_kinks(self) -> bool:
         return not self.smoothness < inf
-
-    @property
-    def has_cones(self) -> bool:
-        return False
 
     @property
     def has_newton_steps(self) -> bool:

@@ -28,9 +28,10 @@ import numpy as np
 from .. import kernels
 from .._checks import shown
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Interval, Numbers
 from .cones import LossCones
-from .coupled_outputs import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
+from .coupled_outputs import FURTHEST, CoupledEvaluator, CoupledResidualLoss
 from .jensen_groups import RowGroups
 from .residual import Pinball, interval_of_constants, weighted_quantile
 
@@ -73,7 +74,6 @@ class NonCrossingPinball(CoupledResidualLoss):
     of_quantiles: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
     conjugate_domain: ClassVar[tuple] = (-inf, inf)  # of a single entry, the others being free
-    has_cones: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         try:
@@ -104,18 +104,10 @@ class NonCrossingPinball(CoupledResidualLoss):
         lower, upper = self._slopes
         return np.cumsum(-lower), np.cumsum(upper[::-1])
 
-    @property
-    def evaluator(self) -> "OrderedEvaluator":
-        return OrderedEvaluator(self)
+    evaluator = computed(lambda self: OrderedEvaluator(self))
 
-    @property
-    def compiled(self) -> Any:
-        """The compiled functions of rows, which have the formulas of levels and derivatives."""
-        return kernels.OrderedPinballs(list(self.quantiles))
-
-    def _pinballs(self, residual: Array) -> Array:
-        lower, upper = self._slopes
-        return np.maximum(lower * residual, upper * residual)
+    # the compiled functions of rows, which have the formulas of levels and derivatives
+    compiled = computed(lambda self: kernels.OrderedPinballs(list(self.quantiles)))
 
     def _values(self, y: Array, z: Array) -> Array:
         residual, (lower, upper) = z - y, self._slopes
@@ -131,8 +123,8 @@ class NonCrossingPinball(CoupledResidualLoss):
             residual, errors = z - y, error + np.abs(z_low) + self.target_error * np.abs(y)
             errors = errors + (errors > 0.0) * 2.0 * EPSILON * (np.abs(residual) + errors)
             # a pinball is convex, and so is largest at an end of an interval
-            ends = (self._pinballs(self._table(residual + side * errors)) for side in (-1.0, 1.0))
-            sums = np.sum(np.maximum(*ends), axis=1)
+            ends = (self._table(residual + side * errors) for side in (-1.0, 1.0))
+            sums = np.sum(np.max([end * q for end in ends for q in self._slopes], axis=0), axis=1)
             return self._shared(sums * (1.0 + self.n_outputs * EPSILON))
 
     def of_output(self, k: int) -> Pinball:
@@ -249,10 +241,8 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     # Moreau envelopes
 
-    def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
-        """The gradient of the envelope, and d and e of the Hessian over sigma (`RankOneLoss`)."""
-        derivatives: Derivatives = self.compiled.derivatives(y, theta, z, sigma)
-        return derivatives
+    # the gradient of the envelope, and d and e of the Hessian over sigma (`RankOneLoss`)
+    derivatives = attribute_of_part("compiled.derivatives")
 
     # Constants
 
@@ -311,13 +301,7 @@ class OrderedEvaluator(CoupledEvaluator[NonCrossingPinball]):
         primal, dual, overlaps = compiled(y, weights, theta, z, sigma, *outputs)
         return float(primal + _raises(overlaps, 0.0) @ self.loss._slopes[1]), float(dual)
 
-    def smoothed_slope(
-        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
-        sigma: float,
-    ) -> float:  # fmt: skip
-        """The slope of the weighted mean along a direction, at a step."""
-        compiled = self.loss.compiled.smoothed_slope
-        return float(compiled(y, weights, theta, z, direction, step, sigma))
+    smoothed_slope = attribute_of_part("loss.compiled.smoothed_slope")
 
     def rows_that_bend(
         self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,

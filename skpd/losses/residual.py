@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, LEAST, sum_and_rest
-from .._immutable_base import number
+from .._immutable_base import computed, number
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .base import ScalarLoss, _depth
+from .base import Loss, ScalarLoss, _depth
 from .cones import LinearPiece, LossCones
 from .jensen_groups import RowGroups, all_rows
 from .maxima_over_multipliers import Multipliers
@@ -118,10 +118,7 @@ class ResidualLoss(ScalarLoss):
 
 
 def interval_of_constants(
-    groups: RowGroups,
-    value: float,
-    bounds: list[float],
-    of_residuals: Callable[[float], Interval],
+    groups: RowGroups, value: float, bounds: list[float], of_residuals: Callable[[float], Interval]
 ) -> Interval:
     """`Loss.constant_interval` for a single group, by Jensen's inequality for the residuals.
 
@@ -141,77 +138,6 @@ def weighted_quantile(values, weights: Array, quantile):
     )
 
 
-@dataclass(frozen=True)
-class Squared(ResidualLoss):
-    """Half the squared residual, phi(r) = r^2 / 2; phi*(u) = u^2 / 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.losses import Squared
-    >>> Squared().value(np.zeros(1), np.array([3.0]))
-    array([4.5])
-    """
-
-    quadratic_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[Interval] = (-inf, inf)
-    linear_tails: ClassVar[bool] = False
-    constant_curvature: ClassVar[bool] = True
-    lipschitz: ClassVar[float] = inf
-    conjugate_curvature: ClassVar[float] = 1.0
-    piecewise_quadratic: ClassVar[bool] = True
-
-    def add_cones(self, cones: LossCones) -> None:
-        cones.add_half_squares()
-
-    def _phi(self, t: Array) -> Array:
-        half_square = t * t
-        half_square *= 0.5
-        return half_square
-
-    def _phi_conjugate(self, u: Array) -> Array:
-        return self._phi(u)
-
-    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._phi(self._largest_residual(y, z, z_low, error))
-
-    def largest_mean(
-        self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
-    ) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = self._largest_residual(y, z, z_low, error)
-        return 0.5 * sum(kernels.compensated_dot(weights, size, size))
-
-    def _largest_residual(self, y: Array, z: Array, z_low: Numbers, error: Numbers):
-        # z - y is exact where z_low is not small in comparison; all roundings are relative
-        size = z - y
-        size += z_low
-        np.abs(size, out=size)
-        size += error
-        if self.target_error:
-            size += self.target_error * np.abs(y)
-        return size
-
-    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
-        square = sum(kernels.compensated_dot(weights, theta, theta))
-        return [scale * scale * (0.5 * square) for scale in scales]
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return t
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        return float(np.average(y, weights=weights))
-
-    def _residual_interval(self, value: float) -> Interval:
-        distance = sqrt(2.0 * value)
-        return -distance, distance
-
-    @property
-    def evaluator(self) -> kernels.ResidualLoss:
-        return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
-
-
 class QuadraticResidual(ResidualLoss):
     """A loss with ``phi*(u) = epsilon |u| + q u^2 / 2`` on [lower, upper], an interval around 0.
 
@@ -221,7 +147,7 @@ class QuadraticResidual(ResidualLoss):
 
     epsilon: float = 0.0
 
-    def pieces(self, y: Array) -> list[LinearPiece]:
+    def pieces(self, y: Array) -> list[LinearPiece] | None:
         (lower, upper), q = self.conjugate_domain, self._conjugate_curvature
         if self.epsilon == 0.0:
             return [LinearPiece(1.0, y, lower, upper, q)]
@@ -303,6 +229,66 @@ class QuadraticResidual(ResidualLoss):
 
 
 @dataclass(frozen=True)
+class Squared(QuadraticResidual):
+    """Half the squared residual, phi(r) = r^2 / 2; phi*(u) = u^2 / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Squared
+    >>> Squared().value(np.zeros(1), np.array([3.0]))
+    array([4.5])
+    """
+
+    quadratic_conjugate: ClassVar[bool] = True
+    conjugate_domain: ClassVar[Interval] = (-inf, inf)
+    linear_tails: ClassVar[bool] = False
+    constant_curvature: ClassVar[bool] = True
+    conjugate_curvature: ClassVar[float] = 1.0
+    piecewise_quadratic: ClassVar[bool] = True
+    pieces = Loss.pieces  # none, as cones have the square itself
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_half_squares()
+
+    def _phi(self, t: Array) -> Array:
+        half_square = t * t
+        half_square *= 0.5
+        return half_square
+
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._phi(self._largest_residual(y, z, z_low, error))
+
+    def largest_mean(
+        self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
+    ) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = self._largest_residual(y, z, z_low, error)
+        return 0.5 * sum(kernels.compensated_dot(weights, size, size))
+
+    def _largest_residual(self, y: Array, z: Array, z_low: Numbers, error: Numbers):
+        # z - y is exact where z_low is not small in comparison; all roundings are relative
+        size = z - y
+        size += z_low
+        np.abs(size, out=size)
+        size += error
+        if self.target_error:
+            size += self.target_error * np.abs(y)
+        return size
+
+    def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:
+        square = sum(kernels.compensated_dot(weights, theta, theta))
+        return [scale * scale * (0.5 * square) for scale in scales]
+
+    def _phi_derivative(self, t: Array) -> Array:
+        return t
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        return float(np.average(y, weights=weights))
+
+
+@dataclass(frozen=True)
 class Absolute(QuadraticResidual):
     """Absolute residual, ``phi(r) = |r|``; phi* = 0 on [-1, 1].
 
@@ -343,9 +329,7 @@ class Pinball(QuadraticResidual):
     linear_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 0.0
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-self.quantile, 1.0 - self.quantile)
+    conjugate_domain = computed(lambda self: (-self.quantile, 1.0 - self.quantile))
 
     def multipliers(self, y: Array) -> Multipliers:
         slopes = np.tile([-self.quantile, 1.0 - self.quantile], (len(y), 1))
@@ -375,6 +359,4 @@ class Huber(QuadraticResidual):
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 1.0
 
-    @property
-    def conjugate_domain(self) -> Interval:
-        return (-self.delta, self.delta)
+    conjugate_domain = computed(lambda self: (-self.delta, self.delta))

@@ -25,6 +25,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .properties import LossProperties
@@ -137,9 +138,7 @@ class StructuredLoss(LossProperties, ABC):
     n_exchangeable: int = 0
     largest_target: float = 1.0
 
-    @property
-    def n_scores(self) -> int:
-        return len(self.weights)
+    n_scores = computed(lambda self: len(self.weights))
 
     @abstractmethod
     def value(self, z: Array) -> Sum:
@@ -248,8 +247,7 @@ class StructuredLossOfRows(StructuredLoss):
 
     def value_and_theta(self, z: Array) -> tuple[float, Array]:
         """The loss and its gradient over the weights, by plain sums."""
-        value, theta, _ = self.derivatives(z)
-        return value, theta
+        return self.derivatives(z)[:2]
 
     def _shifted(self, z: Array) -> Array:
         """The scores of the rows with weights, with their offsets."""

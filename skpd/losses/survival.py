@@ -36,6 +36,7 @@ from scipy.special import gammaln, xlogy
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
+from .._immutable_base import computed
 from .._typing import Array, Indices, Numbers, Sum
 from ..designs import Design
 from .risk_set_hessians import precise_hessian, risk_set_hessian
@@ -242,10 +243,8 @@ class PartialLikelihood(StructuredLossOfRows):
     def _shifted(self, z: Array) -> Array:
         return self._centred(z)[0]
 
-    @property
-    def _roundings(self) -> float:
-        """The relative rounding error of a sum; ties subtract nearly equal sums."""
-        return (ROUNDINGS + 4.0 * self.sets.max_terms) * EPSILON
+    # the relative rounding error of a sum; ties subtract nearly equal sums
+    _roundings = computed(lambda self: (ROUNDINGS + 4.0 * self.sets.max_terms) * EPSILON)
 
     def _error_of_exponents(self, u: Array) -> float:
         """A bound on the errors of u + log(s) - log_sum, the relative errors of exponentials."""
@@ -380,9 +379,7 @@ class PartialLikelihood(StructuredLossOfRows):
             return half_range
         return half_range + kernels.max_abs(dual.log_sums) + self._largest_log - log(share)
 
-    @property
-    def true_labeling(self) -> RiskDual:
-        return 0.0 * self.loss_augmented(np.zeros(len(self.weights)), 0.0)[1]
+    true_labeling = computed(lambda self: 0.0 * self.loss_augmented(0.0 * self.weights, 0.0)[1])
 
     # The baseline
 

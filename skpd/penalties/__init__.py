@@ -11,16 +11,14 @@ inherited. `check_penalty` tests it.
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .declaration_checks import check_penalty
-from .elastic_net import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .epigraph import NormEpigraph
-from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm
 from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
 from .increasing_functions import IncreasingFunction as IncreasingFunction
-from .norms import L2Norm, LInf
+from .norms import L1, ElasticNet, L2Norm, LInf, NonNegativeL1, SquaredL2
 from .separable import SeparablePenalty
-from .spectral import Spectral
+from .spectral import FactoredTraceNorm, Spectral
 from .total_variation import FusedLasso, TotalVariation
 from .weighted import Separable, WeightedL1, for_features
 

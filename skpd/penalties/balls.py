@@ -7,13 +7,11 @@ from math import expm1, hypot, inf, log1p, sqrt
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import attribute_of_part, number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array
-from .base import Penalty, Structure, _half_square, cached_attribute
-from .cones import PenaltyCones
-from .elastic_net import ElasticNet, SquaredL2
-from .implied_intervals import Terms
-from .separable import SeparablePenalty, soft_threshold
+from .base import Penalty, PenaltyCones, Structure, _half_square
+from .norms import ElasticNet, SquaredL2
+from .separable import SeparablePenalty, _weighted_square, soft_threshold
 from .smooth_directions import SmoothDirections, of_level_set
 
 
@@ -111,16 +109,13 @@ class SquaredL2OnL1Ball(_OnL1Ball):
     radius: float = number(1.0, above=0.0)
     weight: float = number(1.0, above=0.0, below=inf)
 
-    @property
-    def _ball(self) -> L1Ball:
-        return L1Ball(self.radius)
+    _ball = computed(lambda self: L1Ball(self.radius))
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         return self.weight, self._ball, 1.0
 
     def value(self, w: Array) -> float:
-        norm = kernels.euclidean_norm(w)
-        return self._ball.value(w) + 0.5 * norm * (self.weight * norm)
+        return self._ball.value(w) + _weighted_square(self.weight, w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         return self._ball.prox(w / (1.0 + step * self.weight), step)
@@ -274,9 +269,7 @@ class Box(_ConstraintSet, SeparablePenalty):
         if self.lower == self.upper:
             raise ValueError("lower and upper of Box must differ, got 0 for both.")
 
-    @cached_attribute
-    def terms(self) -> Terms:
-        return (0.0, 0.0, self.lower, self.upper)
+    terms = computed(lambda self: (0.0, 0.0, self.lower, self.upper))
 
     def worst_case(self, v: Array, error: Array) -> Array:
         above, below = v + error, v - error

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
 from math import inf, nan
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from .. import kernels
 from .._immutable_base import Value
 from .._typing import Array, Indices, Mask
-from .cones import PenaltyCones
 from .implied_intervals import Slopes, Terms
 from .smooth_directions import SmoothDirections
 
@@ -24,11 +23,12 @@ def _half_square(norm, alpha):
     return 0.5 * norm * (norm / alpha)
 
 
-Owner = TypeVar("Owner")
+# the conic programme of `Penalty.add_cones`
+PenaltyCones = Any
 Kind = TypeVar("Kind")
 
 
-def cached_attribute(function: Callable[[Owner], Kind]) -> Kind:
+def cached_attribute(function: Callable[[Any], Kind]) -> Kind:
     """A cached property, which to type checkers is an attribute of the type that it returns.
 
     So it may override an attribute that is a constant of other classes.
@@ -130,6 +130,8 @@ class Penalty(Value, ABC):
         Whether R has one for the coefficients of several outputs, side by side.
     has_ties : bool
         Whether solutions have equal neighbours, equal largest sizes or singular values of 0.
+    strong_convexity : float
+        A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex.
     """
 
     # a class may override these by constants, or by a `cached_attribute`
@@ -147,15 +149,8 @@ class Penalty(Value, ABC):
     free_features: FreeFeatures = NO_FEATURES
     has_cones: bool = False
     has_ties: bool = False
-
-    @property
-    def group_order(self) -> "Indices | None":
-        return None
-
-    @property
-    def strong_convexity(self) -> float:
-        """A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex."""
-        return 0.0
+    group_order: Indices | None = None
+    strong_convexity: float = 0.0
 
     @property
     def has_cones_of_outputs(self) -> bool:
@@ -283,7 +278,38 @@ class Penalty(Value, ABC):
         return None
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
-        """Add the functions of which alpha R consists to a conic programme."""
+        """Add the functions of which alpha R consists to a conic programme.
+
+        It has ``n_coefficients``. For a penalty of groups they are in the order of
+        `Penalty.group_order`, and ``starts`` has the start of each group, followed by the end of
+        the last one. The methods add
+
+        ``add_separable(l1=0, l2=0, lower=-inf, upper=inf)``
+            l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j] for every coefficient.
+        ``add_group_norms(starts, weights)``
+            weight_g ||w_g||_2 for every group.
+        ``add_largest_size(weight)``
+            weight max_j |w_j|.
+        ``add_l1_ball(radius)``
+            The constraint ||w||_1 <= radius.
+        ``add_elastic_net_ball(radius, l1_ratio)``
+            The constraint l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius.
+        ``add_differences(weight)``
+            weight sum_j |w_{j+1} - w_j|.
+
+        and in programmes of several outputs also
+
+        ``add_largest_sizes(starts, weights)``
+            weight_g max_j |w_gj| for every group.
+        ``add_squared_sums(starts, weight)``
+            weight sum_g (sum_j |w_gj|)^2.
+        ``add_squared_sum_of_norms(starts, weight)``
+            weight (sum_g ||w_g||_2)^2.
+        ``add_trace_norm(shape, weight)``
+            weight times the trace norm of the matrix of this shape whose rows make up w.
+        ``add_trace_norm_ball(shape, radius)``
+            The constraint that this trace norm is at most the radius.
+        """
         raise NotImplementedError
 
     def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":

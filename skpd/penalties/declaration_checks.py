@@ -1,13 +1,14 @@
 """Numerical tests of the properties that a penalty declares (`check_penalty`)."""
 
+from collections.abc import Iterator
 from math import inf
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from .._checks import ACCURACY, PropertyTests, require_everywhere
+from .._checks import ACCURACY, Property, require, rounding_of
 from .._typing import Array
-from .base import Norm, Penalty, Structure
+from .base import Penalty, Structure
 from .increasing_functions import IncreasingFunction
 
 N_POINTS = 40  # vectors, at each of which every property is tested
@@ -55,11 +56,10 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
     AssertionError: Halfway fails the test of its prox, which minimises ...
     """
     penalty = penalty.for_n_features(n_features)
-    for kind in (_Values, _Declared, _Prox, _Duals):
-        tests = kind(penalty, n_features)
-        for test in tests.tests():
-            for _ in range(N_POINTS):
-                test()
+    for properties in (_values, _structure, _prox, _bounds, _at_prox, _largest_alpha, _worst_case):
+        points = _Points(penalty, n_features)
+        for _ in range(N_POINTS):
+            require(penalty, properties(points))
 
 
 @np.errstate(all="ignore")
@@ -82,6 +82,11 @@ def check_function(function: IncreasingFunction) -> None:
         and the two values that should agree there.
 
     """
+    require(function, _of_function(function))
+
+
+def _of_function(function: IncreasingFunction) -> Iterator[Property]:
+    """The properties, each a row with the larger and the smaller number and the size of terms."""
     z = np.append(0.0, np.geomspace(LARGEST**-2, LARGEST, N_POINTS))
     table = np.array([(t, function.value(t), function.slope(t)) for t in z.tolist()])
     z, value, slope = table[np.isfinite(table).all(axis=1)].T
@@ -92,7 +97,7 @@ def check_function(function: IncreasingFunction) -> None:
     i, j = np.indices((len(z), len(z))).reshape(2, -1)
     x, s = z[i], slope[j]
     tests = [
-        ("value at 0, V(0) = 0", 0.0, abs(function.value(0.0)), -1.0),
+        ("value at 0, V(0) = 0", 0.0 * x, abs(function.value(0.0)), -1.0),
         ("slope, V'(z) >= 0", s, 0.0, -1.0),
         ("slope, V(x) >= V(z) + s (x - z)", value[i], value[j] + s * (x - z[j]), value[j] + s * x),
         ("conjugate, V(x) + V*(s) >= s x", value[i] + conjugate[j], s * x, s * x),
@@ -106,29 +111,24 @@ def check_function(function: IncreasingFunction) -> None:
             ("is_square, V(2 z) = 4 V(z)", 0.0, np.abs(double - 4.0 * value)[j], double[j])
         )
     for what, upper, lower, size in tests:
-        holds = (upper >= lower - ACCURACY * (1.0 + size)) | (upper == inf)
-        require_everywhere(function, f"{what} (s = V'(z))", holds, upper, lower, x=x, z=z[j])
+        yield f"{what} (s = V'(z))", upper, ">=", lower, rounding_of(size), {"x": x, "z": z[j]}
 
 
-class _Tests(PropertyTests):
+class _Points:
     """Random coefficients w and x, dual vectors v and numbers alpha."""
 
-    def __init__(self, penalty: Penalty, n_features: int) -> None:
-        super().__init__(penalty)
-        self.penalty, self.n_features = penalty, n_features
+    def __init__(self, penalty: Any, n_features: int) -> None:
+        self.penalty, self.n_features, self.rng = penalty, n_features, np.random.default_rng(0)
 
     def vector(self) -> Array:
         """A random vector, some of its entries 0, whose scale varies over orders of magnitude."""
-        size = self.n_features
-        entries = self.rng.normal(size=size) * LARGEST ** self.rng.uniform(-1.0, 1.0)
-        return entries * (self.rng.random(size) < 0.8)
+        entries = self.rng.normal(size=self.n_features) * LARGEST ** self.rng.uniform(-1.0, 1.0)
+        return entries * (self.rng.random(self.n_features) < 0.8)
 
     def coefficients(self) -> Array:
         """Random coefficients at which the penalty is finite."""
         w, feasible = self.vector(), self.penalty.feasible
-        if self.penalty.value(w) < inf:
-            return w
-        return feasible(self.rng.random() * feasible(w))
+        return w if self.penalty.value(w) < inf else feasible(self.rng.random() * feasible(w))
 
     def held(self, w: Array) -> Array:
         """The coefficients w with free ones set to 0, and with level 0 where that is free.
@@ -142,71 +142,7 @@ class _Tests(PropertyTests):
     def alpha(self) -> float:
         return float(LARGEST ** self.rng.uniform(-1.0, 1.0))
 
-
-class _Values(_Tests):
-    """The function itself."""
-
-    def domain(self) -> None:
-        penalty, w = self.penalty, self.vector()
-        at_zero = penalty.value(np.zeros(self.n_features))
-        self.require("value at 0, R(0) = 0", at_zero == 0.0, at_zero, 0.0)
-        value, nearest = penalty.value(w), penalty.feasible(w)
-        self.require("non-negativity, R(w) >= 0", value >= 0.0, value, 0.0, w=w)
-        if penalty.is_finite:
-            self.require("is_finite, R(w) < inf", value < inf, value, inf, w=w)
-        inside = penalty.value(nearest)
-        self.require("feasible, where R is finite", inside < inf, inside, inf, w=w)
-        if value < inf:
-            moved = float(np.max(np.abs(nearest - w)))
-            self.require("feasible, w itself where R(w) is finite", moved == 0.0, moved, 0.0, w=w)
-
-    def convexity(self) -> None:
-        w, x, share = self.coefficients(), self.coefficients(), self.rng.random()
-        between = self.penalty.value(share * w + (1.0 - share) * x)
-        chord = share * self.penalty.value(w) + (1.0 - share) * self.penalty.value(x)
-        what = "convexity, R <= its chord between w and x"
-        self.require_at_most(what, between, chord, chord, w=w, x=x, share=share)
-
-
-class _Prox(_Tests):
-    """The prox, which must minimise its objective."""
-
-    def one_step(self) -> None:
-        self._prox(np.full(self.n_features, self.alpha()))
-
-    def own_steps(self) -> None:
-        """Test the prox with a step for each coefficient, made valid by `Penalty.step_sizes`."""
-        self._prox(np.array([self.alpha() for _ in range(self.n_features)]))
-
-    def _prox(self, step: Array) -> None:
-        """Compare the proximal objective with its values at other points.
-
-        These are near the proximal point, on the segments to w and to 0, and random.
-        """
-        penalty, w, step = self.penalty, self.vector(), self.penalty.step_sizes(step)
-        prox = penalty.prox(w, step)
-        x = penalty.feasible(prox)  # rounding may have put the point outside of the domain
-        distance_to_domain, size = float(np.max(np.abs(x - prox))), float(np.max(np.abs(prox)))
-        what = "prox, which is where R is finite"
-        self.require_at_most(what, distance_to_domain, 0.0, size, w=w, step=step, x=prox)
-
-        def objective(u: Array) -> float:
-            return float(np.sum((u - w) ** 2 / (2.0 * step))) + penalty.value(u)
-
-        minimum = objective(x)
-        what = "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)"
-        for u in (penalty.feasible(w), np.zeros_like(w), self.coefficients(), x + self.vector()):
-            for distance in NEIGHBOURS:
-                other = penalty.feasible(x + distance * (u - x))
-                value = objective(other)
-                points = {"w": w, "step": step, "x": x, "better": other}
-                self.require_at_most(what, minimum, value, value, **points)
-
-
-class _Duals(_Tests):
-    """The conjugate of alpha R, and the bounds that certificates take."""
-
-    def _pair(self) -> tuple[Array, Array, float]:
+    def pair(self) -> tuple[Array, Array, float]:
         """Random w, v and alpha; in half of the cases v is a subgradient of alpha R at w."""
         alpha, v, w = self.alpha(), self.vector(), self.coefficients()
         if self.rng.random() < 0.5:
@@ -214,152 +150,147 @@ class _Duals(_Tests):
             w, v = self.penalty.feasible(x), v - x
         return self.held(w), v, alpha
 
-    def dual_norm(self) -> None:
-        if not self.penalty.is_norm:
-            return
-        penalty, (w, v, _) = self.penalty, self._pair()
-        product, bound = float(v @ w), cast(Norm, penalty).dual_norm(v) * penalty.value(w)
-        what, size = "dual norm, v.w <= R°(v) R(w)", float(np.abs(v) @ np.abs(w))
-        self.require_at_most(what, product, bound, size, w=w, v=v)
 
-    def attained_dual_norm(self) -> None:
-        """Test R°(w - prox(w)) = alpha, Moreau's identity at points whose prox is not 0."""
-        if not self.penalty.is_norm:
-            return
-        penalty, v, t = self.penalty, self.vector(), self.alpha()
-        x = penalty.prox(v, t)
-        if penalty.value(x) > 0.0:
-            self.require_equal(
-                "dual norm, R°(w - prox(w, alpha)) = alpha where the prox is not 0",
-                cast(Norm, penalty).dual_norm(v - x), t, t + float(np.max(np.abs(v))),
-                w=v, alpha=t,
-            )  # fmt: skip
+def _values(t: _Points) -> Iterator[Property]:
+    """The function itself."""
+    R, w = t.penalty.value, t.vector()
+    yield "value at 0, R(0) = 0", R(np.zeros_like(w)), "=", 0.0, 0.0, {}
+    value, nearest = R(w), t.penalty.feasible(w)
+    yield "non-negativity, R(w) >= 0", value, ">=", 0.0, 0.0, dict(w=w)
+    if t.penalty.is_finite:
+        yield "is_finite, R(w) < inf", value, "<", inf, 0.0, dict(w=w)
+    yield "feasible, where R is finite", R(nearest), "<", inf, 0.0, dict(w=w)
+    if value < inf:
+        what, moved = "feasible, w itself where R(w) is finite", float(np.max(np.abs(nearest - w)))
+        yield what, moved, "=", 0.0, 0.0, dict(w=w)
+    w, x, share = t.coefficients(), t.coefficients(), t.rng.random()
+    between, chord = R(share * w + (1.0 - share) * x), share * R(w) + (1.0 - share) * R(x)
+    what = "convexity, R <= its chord between w and x"
+    yield what, between, "<=", chord, rounding_of(chord), dict(w=w, x=x, share=share)
 
-    def fenchel_young(self) -> None:
-        penalty, (w, v, alpha) = self.penalty, self._pair()
-        total, product = alpha * penalty.value(w) + penalty.conjugate(v, alpha), float(v @ w)
-        what = "Fenchel-Young inequality, alpha R(w) + (alpha R)*(v) >= v.w"
-        size = float(np.abs(v) @ np.abs(w))
-        self.require_at_least(what, total, product, size, w=w, v=v, alpha=alpha)
 
-    def subgradient(self) -> None:
-        """Test that w - prox(w, alpha) is a subgradient of alpha R at the prox (Moreau)."""
-        penalty, alpha, w = self.penalty, self.alpha(), self.vector()
-        x = penalty.prox(w, alpha)
-        v = (w - x) * INSIDE
-        v[penalty.free_features.columns] = 0.0  # free coefficients, whose subgradient is 0
-        total = alpha * penalty.value(x)
-        if not penalty.is_norm:  # the conjugate of a norm is 0 or inf, tested by its dual norm
-            total += penalty.conjugate(v, alpha)
-        size = float(np.abs(v) @ np.abs(x)) + alpha * penalty.value(x)
-        self.require_equal(
-            "Fenchel-Young equality, alpha R(x) + (alpha R)*(v) = v.x for x = prox(w, alpha) and "
-            "v = w - x", total, float(v @ x), size, w=w, alpha=alpha,
-        )  # fmt: skip
+def _prox(t: _Points) -> Iterator[Property]:
+    """The prox with one step, and with steps made valid by `Penalty.step_sizes`.
 
-    def bounds(self) -> None:
-        penalty, (w, v, alpha) = self.penalty, self._pair()
-        radius = penalty.value(w) + self.rng.choice([0.0, 1.0]) * self.alpha()
-        product, size = float(v @ w), float(np.abs(v) @ np.abs(w))
-        points = {"v": v, "w": w, "radius": radius}
-        support = penalty.support(v, radius)
-        what = "support, at least v.w where R(w) <= radius"
-        self.require_at_most(what, product, support, size, **points)
-        value = product - alpha * penalty.value(w)
-        bounded = penalty.bounded_conjugate(v, alpha, radius)
-        what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"
-        self.require_at_most(what, value, bounded, size, alpha=alpha, **points)
-        conjugate = penalty.conjugate(v, alpha)
-        what = "bounded_conjugate, at most the conjugate"
-        self.require_at_most(what, bounded, conjugate, bounded, alpha=alpha, **points)
+    Its objective is compared with that of points near the proximal point, on the segments to w and
+    to 0, and random ones.
+    """
+    penalty, one_step = t.penalty, np.full(t.n_features, t.alpha())
+    for step in (one_step, np.array([t.alpha() for _ in one_step])):
+        w, step = t.vector(), penalty.step_sizes(step)
+        prox = penalty.prox(w, step)
+        x = penalty.feasible(prox)  # rounding may have put the point outside of the domain
+        what, moved = "prox, which is where R is finite", float(np.max(np.abs(x - prox)))
+        size = float(np.max(np.abs(prox)))
+        yield what, moved, "<=", 0.0, rounding_of(size), dict(w=w, step=step, x=prox)
 
-    def largest_alpha(self) -> None:
-        penalty, v = self.penalty, self.vector()
-        threshold = penalty.largest_alpha(v)
-        if not np.isfinite(threshold) or penalty.free_level:
-            return
-        size = ACCURACY * (1.0 + float(np.max(np.abs(v))))
-        above = penalty.conjugate(v, threshold + size)
-        what = "largest_alpha, from which on (alpha R)*(v) = 0"
-        self.require(what, above == 0.0, above, 0.0, v=v, alpha=threshold)
+        what = "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)"
+        for u in (penalty.feasible(w), np.zeros_like(w), t.coefficients(), x + t.vector()):
+            for distance in NEIGHBOURS:
+                other = penalty.feasible(x + distance * (u - x))
+                points = dict(w=w, step=step, x=x, better=other)
+                least, value = (
+                    float(np.sum((point - w) ** 2 / (2.0 * step))) + penalty.value(point)
+                    for point in (x, other)
+                )
+                yield what, least, "<=", value, rounding_of(value), points
+
+
+def _bounds(t: _Points) -> Iterator[Property]:
+    """The dual norm, the conjugate of alpha R, and the bounds that certificates take."""
+    penalty, (w, v, alpha) = t.penalty, t.pair()
+    value, product, size = penalty.value(w), float(v @ w), float(np.abs(v) @ np.abs(w))
+    if penalty.is_norm:
+        what, bound = "dual norm, v.w <= R°(v) R(w)", penalty.dual_norm(v) * value
+        yield what, product, "<=", bound, rounding_of(size), dict(w=w, v=v)
+    total = alpha * value + penalty.conjugate(v, alpha)
+    what = "Fenchel-Young inequality, alpha R(w) + (alpha R)*(v) >= v.w"
+    yield what, total, ">=", product, rounding_of(size), dict(w=w, v=v, alpha=alpha)
+    radius = value + t.rng.choice([0.0, 1.0]) * t.alpha()
+    points = dict(v=v, w=w, radius=radius)
+    what, support = "support, at least v.w where R(w) <= radius", penalty.support(v, radius)
+    yield what, product, "<=", support, rounding_of(size), points
+    points, bounded = {"alpha": alpha} | points, penalty.bounded_conjugate(v, alpha, radius)
+    what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"
+    yield what, product - alpha * value, "<=", bounded, rounding_of(size), points
+    what, conjugate = "bounded_conjugate, at most the conjugate", penalty.conjugate(v, alpha)
+    yield what, bounded, "<=", conjugate, rounding_of(bounded), points
+
+
+def _at_prox(t: _Points) -> Iterator[Property]:
+    """Moreau's identity: w - prox(w, alpha) is a subgradient of alpha R at the prox."""
+    penalty, w, alpha = t.penalty, t.vector(), t.alpha()
+    x, points, size = penalty.prox(w, alpha), dict(w=w, alpha=alpha), float(np.max(np.abs(w)))
+    total = value = alpha * penalty.value(x)
+    v = (w - x) * INSIDE
+    v[penalty.free_features.columns] = 0.0  # free coefficients, whose subgradient is 0
+    if not penalty.is_norm:
+        total += penalty.conjugate(v, alpha)
+    elif value > 0.0:  # the conjugate of a norm is 0 or inf, tested by its dual norm
+        what = "dual norm, R°(w - prox(w, alpha)) = alpha where the prox is not 0"
+        yield what, penalty.dual_norm(w - x), "=", alpha, rounding_of(alpha + size), points
+    what = "Fenchel-Young equality, alpha R(x) + (alpha R)*(v) = v.x for x = prox(w, alpha) and "
+    size = float(np.abs(v) @ np.abs(x)) + value
+    yield f"{what}v = w - x", total, "=", float(v @ x), rounding_of(size), points
+
+
+def _largest_alpha(t: _Points) -> Iterator[Property]:
+    """The least alpha with a conjugate of 0."""
+    penalty, v = t.penalty, t.vector()
+    threshold, size = penalty.largest_alpha(v), rounding_of(float(np.max(np.abs(v))))
+    if np.isfinite(threshold) and not penalty.free_level:
+        value, points = penalty.conjugate(v, threshold + size), dict(v=v, alpha=threshold)
+        yield "largest_alpha, from which on (alpha R)*(v) = 0", value, "=", 0.0, 0.0, points
         if threshold > size:
-            below = penalty.conjugate(v, threshold - size)
-            what = "largest_alpha, below which (alpha R)*(v) > 0"
-            self.require(what, below > 0.0, below, 0.0, v=v, alpha=threshold)
-
-    def worst_case(self) -> None:
-        penalty, alpha, v = self.penalty, self.alpha(), self.vector()
-        error = np.abs(self.vector())
-        inside = v + self.rng.uniform(-1.0, 1.0, self.n_features) * error
-        of_arguments = penalty.of_conjugate_arguments
-        worst = of_arguments.worst_case(*penalty.conjugate_arguments(v, error))
-        radius = self.alpha()
-        for name, left, right in (
-            ("conjugate", penalty.conjugate(inside, alpha), of_arguments.conjugate(worst, alpha)),
-            ("support", penalty.support(inside, radius), of_arguments.support(worst, radius)),
-        ):
-            self.require(
-                f"worst_case, whose {name} is the largest of the box",
-                left <= right * (1 + ACCURACY), left, right, v=v, error=error, other=inside,
-            )  # fmt: skip
+            value = penalty.conjugate(v, threshold - size)
+            yield "largest_alpha, below which (alpha R)*(v) > 0", value, ">", 0.0, 0.0, points
 
 
-class _Declared(_Tests):
+def _worst_case(t: _Points) -> Iterator[Property]:
+    """The point of a box with the largest conjugate and support."""
+    penalty, alpha, v, error = t.penalty, t.alpha(), t.vector(), np.abs(t.vector())
+    inside = v + t.rng.uniform(-1.0, 1.0, t.n_features) * error
+    of_arguments = penalty.of_conjugate_arguments
+    worst = of_arguments.worst_case(*penalty.conjugate_arguments(v.copy(), error))
+    for name in ("conjugate", "support"):
+        value = getattr(penalty, name)(inside, alpha)
+        largest = getattr(of_arguments, name)(worst, alpha)
+        what = f"worst_case, whose {name} is the largest of the box"
+        yield what, value, "<=", largest, ACCURACY * largest, dict(v=v, error=error, other=inside)
+
+
+def _structure(t: _Points) -> Iterator[Property]:
     """The attributes by which a penalty declares its structure."""
-
-    def homogeneity(self) -> None:
-        if not self.penalty.is_norm:
-            return
-        penalty, w, t = self.penalty, self.coefficients(), self.alpha()
-        value, scaled = penalty.value(w), penalty.value(penalty.feasible(t * w))
-        self.require_equal("norm, R(t w) = t R(w)", scaled, t * value, t * value, w=w)
-
-    def symmetry(self) -> None:
-        penalty, w = self.penalty, self.coefficients()
-        value = penalty.value(w)
-        if penalty.even:
-            self.require_equal("even, R(-w) = R(w)", penalty.value(-w), value, value, w=w)
-        if penalty.symmetric:
-            other = self.rng.permutation(w) * self.rng.choice([-1.0, 1.0], len(w))
-            what = "symmetric, the same for every sign and order"
-            self.require_equal(what, penalty.value(other), value, value, w=w, other=other)
-        if penalty.is_quadratic:
-            what = "is_quadratic, R(2 w) = 4 R(w)"
-            self.require_equal(what, penalty.value(2.0 * w), 4.0 * value, value, w=w)
-        if penalty.l1_radius < inf:
-            far = np.full_like(w, 2.0 * penalty.l1_radius)
-            what = "l1_radius, outside of which R is infinite"
-            self.require(what, penalty.value(far) == inf, penalty.value(far), inf, w=far)
-
-    def ridge(self) -> None:
-        w = self.coefficients()
-        a, other, b = self.penalty.without_ridge()
-        total = 0.5 * a * float(w @ w) + (b * other.value(w) if other is not None else 0.0)
-        value = self.penalty.value(w)
-        what = "without_ridge, R(w) = a ||w||^2 / 2 + b Q(w)"
-        self.require_equal(what, total, value, value, w=w)
-
-    def free_parts(self) -> None:
-        penalty, w = self.penalty, self.coefficients()
-        value = penalty.value(w)
-        columns, lower, upper = penalty.free_features
-        other = w.copy()
-        other[columns] = np.clip(self.vector()[columns], lower, upper)
-        what = "free_features, of which R does not depend"
-        self.require_equal(what, penalty.value(other), value, value, w=w, other=other)
-        if penalty.free_level:
-            level = self.alpha()
-            what = "free_level, R(w + level) = R(w)"
-            shifted = penalty.value(w + level)
-            self.require_equal(what, shifted, value, value + level, w=w, level=level)
-
-    def terms(self) -> None:
-        if self.penalty.structure is not Structure.SEPARABLE:
-            return
-        w = self.vector()
-        l1, l2, lower, upper = self.penalty.terms
+    penalty, R, w, alpha = t.penalty, t.penalty.value, t.coefficients(), t.alpha()
+    value = R(w)
+    tolerance, points = rounding_of(value), dict(w=w)
+    if penalty.is_norm:
+        scaled, limit = R(penalty.feasible(alpha * w)), alpha * value
+        yield "norm, R(t w) = t R(w)", scaled, "=", limit, rounding_of(limit), points
+    if penalty.even:
+        yield "even, R(-w) = R(w)", R(-w), "=", value, tolerance, points
+    if penalty.symmetric:
+        other = t.rng.permutation(w) * t.rng.choice([-1.0, 1.0], len(w))
+        what = "symmetric, the same for every sign and order"
+        yield what, R(other), "=", value, tolerance, dict(w=w, other=other)
+    if penalty.is_quadratic:
+        yield "is_quadratic, R(2 w) = 4 R(w)", R(2.0 * w), "=", 4.0 * value, tolerance, points
+    if penalty.l1_radius < inf:
+        far = np.full_like(w, 2.0 * penalty.l1_radius)
+        yield "l1_radius, outside of which R is infinite", R(far), "=", inf, 0.0, dict(w=far)
+    a, other, b = penalty.without_ridge()
+    total = 0.5 * a * float(w @ w) + (b * other.value(w) if other is not None else 0.0)
+    yield "without_ridge, R(w) = a ||w||^2 / 2 + b Q(w)", total, "=", value, tolerance, points
+    (columns, lower, upper), other = penalty.free_features, w.copy()
+    other[columns] = np.clip(t.vector()[columns], lower, upper)
+    what = "free_features, of which R does not depend"
+    yield what, R(other), "=", value, tolerance, dict(w=w, other=other)
+    if penalty.free_level:
+        what, size = "free_level, R(w + level) = R(w)", value + alpha
+        yield what, R(w + alpha), "=", value, rounding_of(size), dict(w=w, level=alpha)
+    if penalty.structure is Structure.SEPARABLE:
+        (l1, l2, lower, upper), w = penalty.terms, t.vector()
         total = float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w * w))
         total = total if np.all((w >= lower) & (w <= upper)) else inf
-        value = self.penalty.value(w)
         what = "terms, sum_j (l1_j |w_j| + l2_j w_j^2 / 2) within their bounds"
-        self.require_equal(what, total, value, min(total, value), w=w)
+        yield what, total, "=", R(w), rounding_of(min(total, R(w))), dict(w=w)

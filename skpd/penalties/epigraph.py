@@ -7,18 +7,11 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array
-from .base import (
-    NO_FEATURES,
-    FreeFeatures,
-    Norm,
-    Penalty,
-    _half_square,
-    _product,
-    cached_attribute,
-)
-from .elastic_net import L1
-from .norms import L2Norm, LInf
+from .base import NO_FEATURES, FreeFeatures, Penalty, _half_square, _product
+from .norms import L1, L2Norm, LInf
+from .separable import _weighted_square
 
 NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it
@@ -62,22 +55,16 @@ class NormEpigraph(Penalty):
         """The part w of variables (w, lam), or of a dual point."""
         return np.ascontiguousarray(v[: len(v) - 1 - len(self.free_features.columns)])
 
-    @property
-    def norm(self) -> Norm:
-        """The norm of w."""
-        return NORMS[self.q]()
+    norm = computed(lambda self: NORMS[self.q]())  # of w
 
-    @cached_attribute
-    def is_norm(self) -> bool:
-        return self.weight == 0.0
+    is_norm = computed(lambda self: self.weight == 0.0)
 
     def value(self, w: Array) -> float:
         coef, radius = self.of_norm(w), float(w[-1])
         free = w[len(coef) : -1]
         if not (self.norm.value(coef) <= radius and np.array_equal(free, self._clipped(free))):
             return inf
-        size = kernels.euclidean_norm(coef)
-        return radius + 0.5 * size * (self.weight * size)
+        return radius + _weighted_square(self.weight, coef)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         """The projection of a scaled point, as in (28) of Li, Chen and So (2020)."""
@@ -97,8 +84,7 @@ class NormEpigraph(Penalty):
         return np.concatenate([coef, free, [max(float(w[-1]), self.norm.value(coef))]])
 
     def _clipped(self, free: Array) -> Array:
-        _, lower, upper = self.free_features
-        return np.clip(free, lower, upper)
+        return np.clip(free, *self.free_features[1:])
 
     def dual_norm(self, v: Array) -> float:
         """The polar R°(v, t) = max(R°(v) + t, 0), for weight 0."""

@@ -63,11 +63,8 @@ class FunctionOfNorm(Penalty):
     worst_case = attribute_of_part("norm.worst_case")
 
     def __post_init__(self) -> None:
-        try:
-            allowed = self.norm.is_norm and not self.norm.free_level
-        except AttributeError:  # this is no penalty
-            allowed = False
-        if not allowed:
+        # what is no penalty has no such attributes
+        if not getattr(self.norm, "is_norm", False) or getattr(self.norm, "free_level", True):
             raise ValueError(
                 f"norm must be a norm of skpd.penalties that is 0 at 0 alone, got {self.norm!r}."
             )

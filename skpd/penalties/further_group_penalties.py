@@ -13,10 +13,9 @@ from math import sqrt
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import attribute_of_part, number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array
-from .base import Norm, Penalty, _half_square, _product, cached_attribute
-from .cones import PenaltyCones
+from .base import Norm, Penalty, PenaltyCones, _half_square, _product
 from .group_lasso import GroupL2, _Partitioned, _SumOverGroups, _Weighted
 from .partition import Partition
 from .separable import soft_threshold
@@ -34,19 +33,8 @@ def _threshold_of_square(sizes: Array, step: Array) -> Array:
     return np.max(thresholds, axis=1)
 
 
-class _Tabular(_Partitioned):
-    """The base class of penalties whose groups are treated as the rows of a table."""
-
-    def _table(self, w: Array) -> Array:
-        """The table whose rows have the coefficients of a group each, followed by zeros."""
-        partition = self.partition
-        table = np.zeros((partition.n_groups, int(np.diff(partition.starts).max(initial=0))))
-        table[partition.places] = w[partition.order]
-        return table
-
-
 @dataclass(frozen=True, eq=False)
-class GroupLInf(_Tabular, _Weighted, Norm):
+class GroupLInf(_Weighted, Norm):
     """The sum of the maximum norms of groups, ``sum_g weight_g max_j |w_gj|``.
 
     Parameters
@@ -71,7 +59,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     def value(self, w: Array) -> float:
         bound = self._for_length_of(w)
-        return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)), axis=1)))
+        return float(np.sum(bound._weights * np.max(np.abs(bound.partition.table(w)), axis=1)))
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._for_length_of(w)
@@ -81,14 +69,14 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)
-        return bound._largest_quotient(np.sum(np.abs(bound._table(v)), axis=1))
+        return bound._largest_quotient(np.sum(np.abs(bound.partition.table(v)), axis=1))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         _, starts, weights = self.penalised_first
         cones.add_largest_sizes(starts, alpha * weights)
 
 
-class _Square(_Tabular, Penalty):
+class _Square(_Partitioned, Penalty):
     """A penalty with R(t w) = t^2 R(w), whose conjugate is dual_size(v)^2 / (4 alpha)."""
 
     is_quadratic = True
@@ -129,16 +117,18 @@ class GroupL1Squared(_Square):
     """
 
     def value(self, w: Array) -> float:
-        return float(np.sum(np.sum(np.abs(self._for_length_of(w)._table(w)), axis=1) ** 2))
+        return float(
+            np.sum(np.sum(np.abs(self._for_length_of(w).partition.table(w)), axis=1) ** 2)
+        )
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._for_length_of(w)
         steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
-        thresholds = _threshold_of_square(np.abs(bound._table(w)), steps)
+        thresholds = _threshold_of_square(np.abs(bound.partition.table(w)), steps)
         return soft_threshold(w, thresholds[bound.labels])
 
     def _dual_size(self, v: Array) -> float:
-        largest = np.max(np.abs(self._for_length_of(v)._table(v)), axis=1, initial=0.0)
+        largest = np.max(np.abs(self._for_length_of(v).partition.table(v)), axis=1, initial=0.0)
         return kernels.euclidean_norm(largest)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
@@ -162,9 +152,7 @@ class SquaredGroupL2(_Square):
     array([1.5, 2. , 0. , 0. ])
     """
 
-    def step_sizes(self, step: Array) -> Array:
-        """The smallest step for all coefficients, as the square couples all groups."""
-        return np.full_like(step, np.min(step))
+    step_sizes = Penalty.step_sizes  # the smallest, as the square couples all groups
 
     def value(self, w: Array) -> float:
         total = float(np.sum(self._for_length_of(w)._partition.norms(w)))
@@ -218,13 +206,9 @@ class GroupElasticNet(_SumOverGroups):
 
     strong_convexity = attribute_of_part("group_ridge")
 
-    @property
-    def group_terms(self) -> tuple[float, Array]:
-        return 0.0, self.l1_ratio * self._weights
+    group_terms = computed(lambda self: (0.0, self.l1_ratio * self._weights))
 
-    @cached_attribute
-    def group_ridge(self) -> float:
-        return 1.0 - self.l1_ratio
+    group_ridge = computed(lambda self: 1.0 - self.l1_ratio)
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         norms = GroupL2(groups=self.groups, weights=self._weights).for_n_features(len(self.labels))

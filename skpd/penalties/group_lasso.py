@@ -9,11 +9,10 @@ import numpy as np
 
 from .. import kernels
 from .._checks import shown
-from .._immutable_base import number
+from .._immutable_base import attribute_of_part, computed, number
 from .._typing import Array, ArrayLike, Groups, Indices, Mask
-from .base import FreeFeatures, Norm, Penalty, Structure, cached_attribute
-from .cones import PenaltyCones
-from .implied_intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
+from .base import FreeFeatures, Norm, Penalty, PenaltyCones, Structure, cached_attribute
+from .implied_intervals import ROUNDING, Slopes, wider
 from .partition import Partition
 from .separable import _weighted_l1, _weighted_square, soft_threshold
 from .smooth_directions import SmoothDirections, of_coordinates
@@ -32,20 +31,11 @@ class _Partitioned:
         object.__setattr__(bound, "_partition", Partition.of(self.groups, n_features))
         return bound
 
-    @property
-    def partition(self) -> Partition:
-        """The partition of the features, which `for_n_features` has made."""
-        return self._partition
+    partition = attribute_of_part("_partition")
+    labels = attribute_of_part("_partition.labels")  # the group of each feature
 
-    @property
-    def labels(self) -> Indices:
-        """The group of each feature."""
-        return self._partition.labels
-
-    @property
-    def _penalised(self) -> np.ndarray:
-        """The weights of the groups, 0 for groups without a penalty."""
-        return np.ones(self._partition.n_groups)
+    # the weights of the groups, 0 for groups without a penalty
+    _penalised = computed(lambda self: np.ones(self._partition.n_groups))
 
     @property
     def penalised_first(self) -> tuple[Indices, Indices, Array]:
@@ -61,9 +51,7 @@ class _Partitioned:
         starts = np.concatenate([[0], np.cumsum(sizes[~last])]).astype(np.int64)
         return order, starts, weights[~last]
 
-    @property
-    def group_order(self) -> Indices | None:
-        return self.penalised_first[0]
+    group_order = computed(lambda self: self.penalised_first[0])
 
     def _for_length_of(self, w: Array) -> Self:
         return self if self._partition is not None else self.for_n_features(len(w))
@@ -115,14 +103,10 @@ class _Weighted(_Partitioned):
         free = np.flatnonzero(self._free_groups[self.labels])
         return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
 
-    @property
-    def _free_groups(self) -> Mask:
-        """A mask of the groups without a penalty."""
-        return self._weights == 0.0
+    # a mask of the groups without a penalty
+    _free_groups = computed(lambda self: self._weights == 0.0)
 
-    @property
-    def _penalised(self) -> np.ndarray:
-        return self._weights
+    _penalised = attribute_of_part("_weights")
 
 
 class _SumOverGroups(_Weighted, Penalty):
@@ -159,9 +143,7 @@ class _SumOverGroups(_Weighted, Penalty):
         l1, weights = self.group_terms
         return (weights == 0.0) & (l1 == 0.0)
 
-    @property
-    def _penalised(self) -> np.ndarray:
-        return self.group_terms[1]
+    _penalised = computed(lambda self: self.group_terms[1])
 
 
 class _Grouped(_SumOverGroups, Norm):
@@ -170,13 +152,26 @@ class _Grouped(_SumOverGroups, Norm):
     has_cones = True
 
     def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
-        worst_case = self.worst_case(slopes.v, slopes.error)
-        others = self.bounded_conjugate(worst_case, slopes.alpha, radius)
-        bound += others + ROUNDING * (abs(bound) + others)
-        return intervals_of_groups(self._partition, self.group_terms, slopes, bound, radius)
+        """Intervals that are symmetric around 0."""
+        (v, error, alpha), (l1, weights), labels = slopes, self.group_terms, self.labels
+        others = self.bounded_conjugate(self.worst_case(v, error), alpha, radius)
+        bound += others + ROUNDING * (abs(bound) + others)  # holds for each single group
+        sizes = np.abs(v) + error
+        norms = self._partition.norms(np.maximum(sizes - alpha * l1, 0.0))
+        slack = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
+        of_l1 = alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes)
+        slack = np.maximum(slack[labels], of_l1)
+        with np.errstate(divide="ignore"):
+            within = radius / (weights[labels] + l1)
+            largest = np.divide(bound, slack, out=np.full_like(slack, np.inf), where=slack > 0.0)
+        largest = np.minimum(largest, within)
+        return wider(np.column_stack([-largest, largest]))
 
     def zeros(self, slopes: Slopes) -> Mask | None:
-        return zeros_of_groups(self._partition, self.group_terms, slopes)
+        (l1, weights), sizes = self.group_terms, np.abs(slopes.v) + slopes.error
+        alpha = slopes.alpha * (1.0 - ROUNDING)
+        norms = self._partition.norms(np.maximum(sizes - alpha * l1, 0.0)) * (1.0 + ROUNDING)
+        return (norms < alpha * weights)[self.labels] | (sizes < alpha * l1)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         l1, weights = self.group_terms
@@ -209,9 +204,7 @@ class GroupL2(_Grouped):
     array([2.4, 3.2, 0. , 0. ])
     """
 
-    @property
-    def group_terms(self) -> tuple[float, Array]:
-        return 0.0, self._weights
+    group_terms = computed(lambda self: (0.0, self._weights))
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)

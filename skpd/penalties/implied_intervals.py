@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
-from .partition import Partition
+from .._typing import Array, Numbers
 
 Terms = tuple[Numbers, Numbers, Numbers, Numbers]  # l1, l2, lower and upper
 ROUNDING = 64.0 * EPSILON  # relative rounding error of the few operations for an interval
@@ -27,7 +26,7 @@ class Slopes(NamedTuple):
     alpha: float
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """The term alpha R - v w of coefficients w = sign u with u >= 0, for one of the two signs.
 
     The term is curvature u^2 / 2 - excess u for u <= limit, and infinite beyond.
@@ -61,113 +60,11 @@ class _Side(NamedTuple):
         return smallest, np.clip(largest, 0.0, self.limit)
 
 
-def intervals_of_terms(
-    terms: Terms, free: Indices, slopes: Slopes, bound: float, radius: float
-) -> Array:
-    """Intervals of coefficients for R(w) = sum_j l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
-
-    Parameters
-    ----------
-    terms : tuple
-        l1, l2, lower and upper, numbers or arrays of shape (n_features,).
-    free : ndarray of int
-        The coefficients that have no term.
-    slopes : Slopes
-    bound : float
-        An upper bound on alpha R(w) - v.w.
-    radius : float
-        An upper bound on R(w).
-
-    Returns
-    -------
-    intervals : ndarray of shape (n_features, 2)
-    """
-    v, error, alpha = slopes
-    l1, l2, lower, upper = (np.broadcast_to(np.asarray(t, dtype=float), v.shape) for t in terms)
-    error = error + ROUNDING * (np.abs(v) + alpha * l1)  # rounding of the differences below
-    up = _Side(v + error - alpha * l1, alpha * l2, upper)
-    down = _Side(error - v - alpha * l1, alpha * l2, -lower)
-    penalised = np.ones(len(v), dtype=bool)
-    penalised[free] = False
-    highest = np.where(penalised, np.maximum(up.conjugate, down.conjugate), 0.0)
-    # terms that are unbounded below share the bound R(w) <= radius
-    steep = np.isinf(highest)
-    excess = np.maximum(up.excess, down.excess)[steep]
-    total = np.sum(highest[~steep]) + radius * np.max(excess / l1[steep], initial=0.0)
-    total += bound + ROUNDING * (abs(bound) + total)
-    allowed = np.maximum(total, 0.0) - np.where(steep, 0.0, highest)
-    with np.errstate(divide="ignore"):
-        within = np.where(l1 > 0.0, radius * (1.0 + ROUNDING) / l1, inf)
-    (near_up, far_up), (near_down, far_down) = up.ends(allowed), down.ends(allowed)
-    low = np.where(np.isfinite(near_down), -np.minimum(far_down, within), near_up)
-    high = np.where(np.isfinite(near_up), np.minimum(far_up, within), -near_down)
-    intervals = _wider(np.sort(np.column_stack([low, high]), axis=1))
-    intervals[~penalised] = -inf, inf
-    return np.clip(intervals, lower[:, np.newaxis], upper[:, np.newaxis])
-
-
-def intervals_of_groups(
-    partition: Partition,
-    group_terms: tuple[float, Array],
-    slopes: Slopes,
-    bound: float,
-    radius: float,
-) -> Array:
-    """Intervals of coefficients for R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
-
-    The intervals are symmetric around 0. The parameters are those of `intervals_of_terms`, with
-    the partition and the ``group_terms`` (l1, weights) of the penalty; ``bound`` must be an upper
-    bound on alpha R(w_g) - v_g.w_g for each single group g.
-    """
-    v, error, alpha = slopes
-    l1, weights = group_terms
-    sizes = np.abs(v) + error
-    beyond = np.maximum(sizes - alpha * l1, 0.0)
-    norms = partition.norms(beyond)
-    slack = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
-    of_l1 = alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes)
-    slack = np.maximum(slack[partition.labels], of_l1)
-    with np.errstate(divide="ignore"):
-        within = radius / (weights[partition.labels] + l1)
-        largest = np.divide(bound, slack, out=np.full_like(slack, inf), where=slack > 0.0)
-    largest = np.minimum(largest, within)
-    return _wider(np.column_stack([-largest, largest]))
-
-
-def zeros_of_terms(terms: Terms, free: Indices, slopes: Slopes) -> np.ndarray:
-    """A mask of the coefficients at which alpha R(w) - v.w increases on both sides of w_j = 0.
-
-    R is a sum of l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]; a side outside of the bounds counts
-    as one on which the function increases.
-    """
-    v, error, alpha = slopes
-    l1, _, lower, upper = (np.broadcast_to(np.asarray(t, dtype=float), v.shape) for t in terms)
-    steepness = alpha * l1 * (1.0 - ROUNDING)
-    zeros = ((v + error < steepness) | (upper == 0.0)) & ((error - v < steepness) | (lower == 0.0))
-    zeros[free] = False
-    return zeros
-
-
-def zeros_of_groups(
-    partition: Partition, group_terms: tuple[float, Array], slopes: Slopes
-) -> np.ndarray:
-    """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
-
-    R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
-    """
-    v, error, alpha = slopes
-    l1, weights = group_terms
-    sizes, alpha = np.abs(v) + error, alpha * (1.0 - ROUNDING)
-    beyond = np.maximum(sizes - alpha * l1, 0.0)
-    whole = partition.norms(beyond) * (1.0 + ROUNDING) < alpha * weights
-    return whole[partition.labels] | (sizes < alpha * l1)
-
-
 def intervals_within(largest: float, n_features: int) -> Array:
     """The interval [-largest, largest] for every coefficient, of shape (n_features, 2)."""
-    return _wider(np.tile([-largest, largest], (n_features, 1)))
+    return wider(np.tile([-largest, largest], (n_features, 1)))
 
 
-def _wider(intervals: Array) -> Array:
+def wider(intervals: Array) -> Array:
     """Intervals widened by a bound on the rounding errors of their ends."""
     return intervals + ROUNDING * np.abs(intervals) * np.array([-1.0, 1.0]) + 0.0  # no -0.0

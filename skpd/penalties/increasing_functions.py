@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from .._immutable_base import Value, number
-from .base import _product, cached_attribute
+from .._immutable_base import Value, computed, number
+from .base import _product
 
 BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends
 
@@ -62,9 +62,7 @@ class PowerOfNorm(IncreasingFunction):
     exponent: float = number(2.0, above=1.0)
     scale: float = number(1.0, above=0.0)
 
-    @cached_attribute
-    def is_square(self) -> bool:
-        return bool(self.exponent == 2.0)
+    is_square = computed(lambda self: bool(self.exponent == 2.0))
 
     def value(self, z: float) -> float:
         return self.scale * _power(z, self.exponent)

@@ -6,7 +6,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..designs import KernelMatrix
 from .base import Penalty, Structure
-from .elastic_net import SquaredL2
+from .norms import SquaredL2
 
 RIDGE = SquaredL2()
 ACCURATE = 1e-11  # rounding errors below this times the value need no precise products
@@ -48,15 +48,5 @@ class SquaredKernelNorm(Penalty):
             value, error = self.kernel.squared_norm(w, precise=True)
         return 0.5 * max(value + error, 0.0) * (1.0 + EPSILON)
 
-    def prox(self, w: Array, step: Array | float) -> Array:
-        """The prox of half the squared norm of the weights."""
-        return RIDGE.prox(w, step)
-
-    def conjugate(self, v: Array, alpha: float) -> float:
-        return RIDGE.conjugate(v, alpha)
-
-    def support(self, v: Array, radius: float) -> float:
-        return RIDGE.support(v, radius)
-
-    def without_ridge(self) -> tuple[float, Penalty | None, float]:
-        return RIDGE.without_ridge()
+    prox, conjugate, support = RIDGE.prox, RIDGE.conjugate, RIDGE.support
+    without_ridge = RIDGE.without_ridge

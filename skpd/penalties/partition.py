@@ -9,6 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import computed
 from .._typing import Array, ArrayLike, Groups, Indices
 
 
@@ -135,9 +136,13 @@ class Partition:
         labels[order] = np.repeat(np.arange(len(sizes)), sizes)
         return cls(order, starts, labels)
 
-    @property
-    def n_groups(self):
-        return len(self.starts) - 1
+    n_groups = computed(lambda self: len(self.starts) - 1)
+
+    def table(self, w: Array) -> Array:
+        """The table whose rows have the coefficients of a group each, followed by zeros."""
+        table = np.zeros((self.n_groups, int(np.diff(self.starts).max(initial=0))))
+        table[self.places] = w[self.order]
+        return table
 
     def norms(self, w: Array):
         """Euclidean norm of each group, safe from under- and overflow."""

@@ -10,10 +10,10 @@ from scipy.optimize import brentq
 from .. import kernels
 from .._compat import available_if
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Mask, Numbers
-from .base import NO_FEATURES, FreeFeatures, Penalty, Structure, cached_attribute
-from .cones import PenaltyCones
-from .implied_intervals import Slopes, intervals_of_terms, zeros_of_terms
+from .base import NO_FEATURES, FreeFeatures, Penalty, PenaltyCones, Structure, cached_attribute
+from .implied_intervals import ROUNDING, Side, Slopes, wider
 from .smooth_directions import SmoothDirections, of_coordinates
 
 STEPS = 30  # largest number of steps to the multiplier of a ball; each one gives a bound
@@ -98,9 +98,7 @@ class SeparablePenalty(Penalty):
         _, _, lower, upper = self.terms
         return bool(np.all(lower == -upper))
 
-    @property
-    def strong_convexity(self) -> float:
-        return float(np.min(self.terms[1]))
+    strong_convexity = computed(lambda self: float(np.min(self.terms[1])))
 
     def value(self, w: Array) -> float:
         l1, l2, lower, upper = self.terms
@@ -231,19 +229,44 @@ class SeparablePenalty(Penalty):
     # What certificates and solvers ask for
 
     def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
-        return intervals_of_terms(self.terms, self.free_features.columns, slopes, bound, radius)
+        l1, l2, lower, upper = (np.broadcast_to(term, slopes.v.shape) for term in self.terms)
+        v, error, alpha = slopes
+        error = error + ROUNDING * (np.abs(v) + alpha * l1)  # rounding of the differences below
+        up = Side(v + error - alpha * l1, alpha * l2, upper)
+        down = Side(error - v - alpha * l1, alpha * l2, -lower)
+        free = np.broadcast_to(self._is_free, v.shape)
+        highest = np.where(free, 0.0, np.maximum(up.conjugate, down.conjugate))
+        # terms that are unbounded below share the bound R(w) <= radius
+        steep = np.isinf(highest)
+        excess = np.maximum(up.excess, down.excess)[steep]
+        total = np.sum(highest[~steep]) + radius * np.max(excess / l1[steep], initial=0.0)
+        total += bound + ROUNDING * (abs(bound) + total)
+        allowed = np.maximum(total, 0.0) - np.where(steep, 0.0, highest)
+        with np.errstate(divide="ignore"):
+            within = np.where(l1 > 0.0, radius * (1.0 + ROUNDING) / l1, inf)
+        (near_up, far_up), (near_down, far_down) = up.ends(allowed), down.ends(allowed)
+        low = np.where(np.isfinite(near_down), -np.minimum(far_down, within), near_up)
+        high = np.where(np.isfinite(near_up), np.minimum(far_up, within), -near_down)
+        intervals = wider(np.sort(np.column_stack([low, high]), axis=1))
+        intervals[free] = -inf, inf
+        return np.clip(intervals, lower[:, np.newaxis], upper[:, np.newaxis])
 
     def zeros(self, slopes: Slopes) -> Mask | None:
-        return zeros_of_terms(self.terms, self.free_features.columns, slopes)
+        """A mask of the coefficients at which alpha R(w) - v.w rises on both sides of w_j = 0.
+
+        A side outside of the bounds counts as one on which the function increases.
+        """
+        l1, _, lower, upper = self.terms
+        v, error, alpha = slopes
+        steepness = alpha * l1 * (1.0 - ROUNDING)
+        above = (v + error < steepness) | np.equal(upper, 0.0)
+        below = (error - v < steepness) | np.equal(lower, 0.0)
+        return above & below & ~np.asarray(self._is_free)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        l1, l2, _, _ = self.terms
-        return of_coordinates(self.is_smooth_at(w), l1 * np.sign(w) + l2 * w)
-
-    def is_smooth_at(self, w: Array) -> Mask:
-        """A mask of the coefficients at no kink and no bound."""
-        l1, _, lower, upper = self.terms
-        return (lower < w) & (w < upper) & ((w != 0.0) | np.equal(l1, 0.0))
+        l1, l2, lower, upper = self.terms
+        at_no_kink = (lower < w) & (w < upper) & ((w != 0.0) | np.equal(l1, 0.0))
+        return of_coordinates(at_no_kink, l1 * np.sign(w) + l2 * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         l1, l2, lower, upper = self.terms

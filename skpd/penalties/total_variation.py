@@ -8,8 +8,7 @@ import numpy as np
 from .. import kernels
 from .._immutable_base import number
 from .._typing import Array
-from .base import Norm, Structure
-from .cones import PenaltyCones
+from .base import Norm, PenaltyCones, Structure
 from .separable import soft_threshold
 from .smooth_directions import SmoothDirections
 

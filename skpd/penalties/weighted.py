@@ -1,15 +1,16 @@
-"""Separable penalties with a weight or bounds for each coefficient."""
+"""Separable penalties with a weight or bounds for each coefficient, or one more coefficient."""
 
 from dataclasses import dataclass, replace
 from math import inf
+from typing import cast
 
 import numpy as np
 
 from .._checks import check_array
-from .._typing import ArrayLike, Indices
-from .base import Penalty, Structure
-from .separable import SeparablePenalty
-from .with_coefficient import WithCoefficient
+from .._immutable_base import attribute_of_part
+from .._typing import Array, ArrayLike, Indices
+from .base import Norm, Penalty, Structure, _product
+from .separable import SeparablePenalty, soft_threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +64,19 @@ class Separable(SeparablePenalty):
 
     def __post_init__(self) -> None:
         limits = {"l1": (0.0, inf), "l2": (0.0, inf), "lower": (-inf, 0.0), "upper": (0.0, inf)}
-        arrays = {
-            name: check_array(
+        for name, (minimum, maximum) in limits.items():
+            array = check_array(
                 f"{name} of Separable", getattr(self, name), minimum=minimum, maximum=maximum,
                 finite=name in ("l1", "l2"),
-            )
-            for name, (minimum, maximum) in limits.items()
-        }  # fmt: skip
-        lengths = sorted({len(array) for array in arrays.values() if np.ndim(array)})
+            )  # fmt: skip
+            object.__setattr__(self, name, array)
+        l1, l2, lower, upper = arrays = tuple(getattr(self, name) for name in limits)
+        lengths = sorted({len(array) for array in arrays if np.ndim(array)})
         if len(lengths) > 1:
             raise ValueError(
                 "l1, l2, lower and upper of Separable must be numbers or have the same length, "
                 f"got lengths {lengths}."
             )
-        for name, array in arrays.items():
-            object.__setattr__(self, name, array)
-        l1, l2, lower, upper = arrays.values()
         # a coefficient that is 0 by its bounds is not free
         fixed = np.equal(lower, 0.0) & np.equal(upper, 0.0) & np.equal(l2, 0.0)
         l1 = np.where(fixed & np.equal(l1, 0.0), 1.0, l1)[()] if np.any(fixed) else l1
@@ -162,6 +160,67 @@ def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
         return penalty
     terms = (term[columns] if isinstance(term, np.ndarray) else term for term in penalty.terms)
     return Separable(*terms)
+
+
+@dataclass(frozen=True, eq=False)
+class WithCoefficient(Penalty):
+    """The penalty R(w) + weight |t| of coefficients w, followed by t.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        R, of vectors, which leaves no level free.
+    weight : float
+        A number greater than 0.
+    """
+
+    penalty: Penalty
+    weight: float
+    is_norm = attribute_of_part("penalty.is_norm")
+    even = attribute_of_part("penalty.even")
+    is_finite = attribute_of_part("penalty.is_finite")
+    free_features = attribute_of_part("penalty.free_features")
+
+    def for_n_features(self, n_features: int) -> "WithCoefficient":
+        return replace(self, penalty=self.penalty.for_n_features(n_features - 1))
+
+    def value(self, w: Array) -> float:
+        return self.penalty.value(w[:-1]) + self.weight * abs(float(w[-1]))
+
+    def feasible(self, w: Array) -> Array:
+        return np.append(self.penalty.feasible(w[:-1]), w[-1])
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        step = float(np.min(step))
+        last = soft_threshold(w[-1:], step * self.weight)
+        return np.append(self.penalty.prox(w[:-1], step), last)
+
+    def worst_case(self, v: Array, error: Array) -> Array:
+        of_penalty = self.penalty.worst_case(v[:-1], error[:-1])  # in two rows for some penalties
+        last = np.zeros((*of_penalty.shape[:-1], 1))
+        last.flat[0] = abs(v[-1]) + error[-1]
+        return np.append(of_penalty, last, axis=-1)
+
+    def dual_norm(self, v: Array) -> float:
+        return max(cast(Norm, self.penalty).dual_norm(v[..., :-1]), self._last(v))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self.penalty.conjugate(v[..., :-1], alpha) if self._last(v) <= alpha else inf
+
+    def support(self, v: Array, radius: float) -> float:
+        if self.is_norm:
+            return _product(radius, self.dual_norm(v))
+        return self.penalty.support(v[..., :-1], radius) + _product(radius, self._last(v))
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        if self.is_norm:
+            return _product(radius, max(self.dual_norm(v) - alpha, 0.0))
+        bound = self.penalty.bounded_conjugate(v[..., :-1], alpha, radius)
+        return bound + _product(radius, max(self._last(v) - alpha, 0.0))
+
+    def _last(self, v: Array) -> float:
+        """The dual norm of the last coefficient, or of the first of its two rows."""
+        return abs(float(v[..., -1].flat[0])) / self.weight
 
 
 def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalty:

@@ -271,16 +271,12 @@ def test_a_penalty_that_does_not_fit():
         R.check_penalty(R.GroupL2(groups=2), n_features=5)
 
 
-def points(loss, kind=checks._Values):
-    return kind(loss)
-
-
 @pytest.mark.parametrize(
     "loss", [L.Huber(), L.Hinge(), L.Poisson(), L.Gamma(), L.Softmax(3)], ids=repr
 )
 def test_the_points_of_a_loss(loss):
     """Thousands, of many sizes, with whole distances from the targets."""
-    at, K = points(loss), loss.n_outputs
+    at, K = checks._Points(loss), loss.n_outputs
     y, around, scale = at.y, at.y, 1.0
     assert len(y) == len(at.z) == len(at.x) == len(at.theta) == 4000 * K
     zeros = {L.Huber(): 0.2, L.Poisson(): 0.2}.get(loss, 0.0)
@@ -305,57 +301,50 @@ def test_the_points_of_a_loss(loss):
     near = whole[np.abs(whole) < 4.0]
     assert set(np.round(near)) == {-2.0, -1.0, 0.0, 1.0, 2.0}
     assert abs(len(near) / len(y) - 0.1) < 0.03
-    names = at.points(z=at.z)
+    names = at.at(z=at.z)
     assert list(names) == ["y", "z"]
     assert names["z"].shape == ((4000, K) if K > 1 else (4000,))
 
 
-def recorded(monkeypatch, test):
-    """The allowances of all comparisons of a test, with their names."""
-    found = []
-    for name in ("require_at_most", "require_at_least", "require_equal"):
-        method = getattr(checks._Tests, name)
-
-        def replaced(self, what, left, right, size=0.0, method=method, **places):
-            found.append((what.split(",")[0], size))
-            method(self, what, left, right, size, **places)
-
-        monkeypatch.setattr(checks._Tests, name, replaced)
-    test()
-    return found
+def sizes_of(properties, at):
+    """The sizes of terms that the tolerances of properties allow for, by the first word."""
+    return {what.split()[0].strip(","): tolerance / checks.ACCURACY - 1.0
+            for what, _, _, _, tolerance, _ in properties(at)}  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", [L.Huber(), L.L2Norm(2)], ids=repr)
-def test_allowances_are_the_sizes_of_terms(loss, monkeypatch):
+def test_allowances_are_the_sizes_of_terms(loss):
     def rows(values):
         return values.reshape(4000, -1).sum(axis=1)
 
-    at = points(loss)
-    y, z, x = at.y, at.z, at.x
-    value = rows(loss.value(y, z))
-    at.rng, share = (np.random.default_rng(5) for _ in range(2))
-    share = share.random(4000)
-    ((_, size),) = recorded(monkeypatch, at.convexity)
-    chord = share * value + (1.0 - share) * rows(loss.value(y, x))
-    np.testing.assert_allclose(size, chord)
-    g = loss.gradient(y, z)
-    tests = recorded(monkeypatch, at.subgradients)
-    expected = value + rows(np.abs(g * (x - z))), value + rows(loss.value(y, x)), rows(np.abs(g))
-    for (_, size), own in zip(tests, expected, strict=True):
-        np.testing.assert_allclose(size, own)
-    at = points(loss, checks._Conjugate)
-    tests = recorded(monkeypatch, at.fenchel_young)
-    first = value + rows(np.abs(at.theta * z)) + rows(np.abs(at.theta * y))
-    np.testing.assert_allclose(tests[0][1], first)
+    at = checks._Points(loss)
+    y, z, x, theta, g = at.y, at.z, at.x, at.theta, loss.gradient(at.y, at.z)
+    value, other = rows(loss.value(y, z)), rows(loss.value(y, x))
+    at.rng, share = np.random.default_rng(5), np.random.default_rng(5).random(4000)
+    sizes = sizes_of(checks._values, at)
+    expected = {
+        "convexity": share * value + (1.0 - share) * other,
+        "subgradient": value + rows(np.abs(g * (x - z))),
+        "Lipschitz": value + other,
+        "smoothness": rows(np.abs(g)),
+    }
+    for name, own in expected.items():
+        np.testing.assert_allclose(sizes[name], own, rtol=1e-6)
+    *_, inequality, equality, prox = (
+        (what, tolerance / checks.ACCURACY - 1.0)
+        for what, _, _, _, tolerance, _ in checks._conjugates(at)
+        if "Fenchel" in what or "prox" in what
+    )
+    first = value + rows(np.abs(theta * z)) + rows(np.abs(theta * y))
+    np.testing.assert_allclose(inequality[1], first, rtol=1e-6)
     second = value + rows(np.abs(g * z)) + rows(np.abs(g * y))
-    np.testing.assert_allclose(tests[1][1], second)
-    prox = recorded(monkeypatch, at.prox)[0][1]
-    assert prox.shape == (4000,) and np.all(prox >= 0.0)
+    np.testing.assert_allclose(equality[1], second, rtol=1e-6)
+    assert prox[1].shape == (4000,) and np.all(prox[1] >= 0.0)
 
 
 def test_allowances_of_a_prox(monkeypatch):
     """The sizes of terms at the z of the prox, and of z itself."""
-    at = points(L.Huber(), checks._Conjugate)
+    at = checks._Points(L.Huber())
     asked = []
     prox = L.Huber.prox_conjugate
 
@@ -364,44 +353,36 @@ def test_allowances_of_a_prox(monkeypatch):
         return asked[-1][2]
 
     monkeypatch.setattr(L.Huber, "prox_conjugate", seen)
-    ((_, size),) = recorded(monkeypatch, at.prox)
+    size = sizes_of(checks._conjugates, at)["prox"]
     v, step, theta = asked[0]
     assert step.min() >= 0.01 and step.max() <= 100.0 and np.std(np.log10(step)) > 1.0
     z = (v - theta) / step
     value = L.Huber().value(at.y, z)
     expected = value + np.abs(theta * z) + np.abs(theta * at.y) + np.abs(z)
-    np.testing.assert_allclose(size, expected)
+    np.testing.assert_allclose(size, expected, rtol=1e-6)
 
 
-def test_small_samples_of_check_loss(monkeypatch):
+def test_small_samples_of_check_loss():
     """20 of 8 rows, with others on [-2, 2] times the largest target and the targets."""
-    seen = []
-
-    def record(owner, what, holds, left, right, **places):
-        seen.append((what.split(",")[0], holds, left, right, places))
-
-    monkeypatch.setattr(checks, "require_everywhere", record)
-    at = points(L.Absolute(), checks._OfSinglePredictions)
-    at.constants()
-    best = [call for call in seen if call[0] == "best constant"]
-    assert len(best) == 20 and len(seen) == 60
-    for (_, holds, found, means, places), bound, upper in zip(
-        best, seen[1::3], seen[2::3], strict=True
-    ):
+    tests = list(checks._constants(checks._Points(L.Absolute())))
+    best = [test for test in tests if test[0].startswith("best constant,")]
+    assert len(best) == 20 and len(tests) == 60
+    bounds = tests[1::3], tests[2::3]
+    for (_, found, _, means, _, places), bound, upper in zip(best, *bounds, strict=True):
         others = places["other"]
         assert len(others) == 81 + 8 and len(means) == 89
         targets = others[81:]
         np.testing.assert_allclose(others[:81], np.linspace(-2.0, 2.0, 81) * np.abs(targets).max())
-        assert np.all(holds) and found <= means.min() * (1.0 + 1e-9)
-        assert bound[1] and upper[1] and bound[2] < bound[3] < upper[3]
-        assert upper[2] == bound[3]
-    sizes = [abs(bound[3]) for bound in seen[1::3]]
+        assert found <= means.min() * (1.0 + 1e-9)
+        assert bound[1] < bound[3] < upper[3] and upper[1] == bound[3]
+    sizes = [abs(bound[3]) for bound in tests[1::3]]
     assert 1.0 < np.sqrt(np.mean(np.square(sizes))) < 5.0
 
 
 @pytest.mark.parametrize("excess, fails", [(0.9, False), (1.1, True)])
-def test_allowances_of_constants(excess, fails, monkeypatch):
+def test_allowances_of_constants(excess, fails):
     """A mean loss, and a constant, that are off by a billionth of 1 and their sizes."""
+    weights, y = 0.01 * np.arange(1.0, 9.0), np.ones(8)
 
     class Off(L.Absolute):
         def best_constant(self, y, weights):
@@ -413,15 +394,6 @@ def test_allowances_of_constants(excess, fails, monkeypatch):
                 found += excess * 1e-9 * (1.0 + 2.0 * weights.sum()) / weights.sum()
             return found
 
-    at = points(Off(), checks._OfSinglePredictions)
-    weights = 0.01 * np.arange(1.0, 9.0)
-    y = np.ones(8)
-    if fails:
-        with pytest.raises(AssertionError, match="best constant"):
-            at._best_constant(y, weights)
-    else:
-        at._best_constant(y, weights)
-
     class Short(L.Absolute):
         side = 1.0
 
@@ -430,13 +402,20 @@ def test_allowances_of_constants(excess, fails, monkeypatch):
             missed = self.side * excess * 1e-9 * (1.0 + abs(b))
             return (b + missed, inf) if self.side > 0.0 else (-inf, b + missed)
 
-    for side in (1.0, -1.0):
-        loss = Short()
-        object.__setattr__(loss, "side", side)
-        at = points(loss, checks._OfSinglePredictions)
+    class ShortAbove(Short):
+        side = -1.0
+
+    for loss, what in (
+        (Off(), "best constant"), (Short(), "constant_interval"),
+        (ShortAbove(), "constant_interval"),
+    ):  # fmt: skip
+        at = checks._Points(loss)
         at.rng = np.random.default_rng(7)
+        tests = [
+            test for test in checks._constants_of(at, y, weights, y) if test[0].startswith(what)
+        ]
         if fails:
-            with pytest.raises(AssertionError, match="constant_interval"):
-                at._constant_interval(y, weights, y)
+            with pytest.raises(AssertionError, match=f"{what}.* against "):
+                checks.require(loss, tests)
         else:
-            at._constant_interval(y, weights, y)
+            checks.require(loss, tests)

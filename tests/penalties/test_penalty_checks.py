@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skpd import penalties as R
-from skpd.penalties.declaration_checks import _Duals, _Tests
+from skpd.penalties.declaration_checks import _Points
 
 
 def soft(w, step):
@@ -171,7 +171,7 @@ def test_right_penalties_pass(penalty, n_features):
 
 
 def test_points_vary_over_orders_of_magnitude():
-    tests = _Tests(R.NonNegativeL1(), 400)
+    tests = _Points(R.NonNegativeL1(), 400)
     vectors = np.array([tests.vector() for _ in range(200)])
     assert 0.18 < np.mean(vectors == 0.0) < 0.22
     scales = np.std(vectors, axis=1)
@@ -180,21 +180,21 @@ def test_points_vary_over_orders_of_magnitude():
     for some, low, high in ((scales, 1.0 / 30.0, 30.0), (alphas, 1.0 / 30.0, 30.0)):
         assert 0.8 * low < np.min(some) < 1.2 * low and 0.8 * high < np.max(some) < 1.2 * high
         assert 0.4 < np.mean(some < 1.0) < 0.6
-    assert np.array_equal(_Tests(R.L1(), 6).coefficients(), _Tests(R.L1(), 6).vector())
+    assert np.array_equal(_Points(R.L1(), 6).coefficients(), _Points(R.L1(), 6).vector())
     for _ in range(20):
         assert tests.penalty.value(tests.coefficients()) < inf
 
 
 def test_points_of_penalties_that_leave_something_free():
     w = np.array([1.0, 2.0, 6.0])
-    assert _Tests(R.TotalVariation(), 3).held(w).tolist() == [-2.0, -1.0, 3.0]
-    assert _Tests(R.WeightedL1([1.0, 0.0, 2.0]), 3).held(w).tolist() == [1.0, 0.0, 6.0]
+    assert _Points(R.TotalVariation(), 3).held(w).tolist() == [-2.0, -1.0, 3.0]
+    assert _Points(R.WeightedL1([1.0, 0.0, 2.0]), 3).held(w).tolist() == [1.0, 0.0, 6.0]
     assert w.tolist() == [1.0, 2.0, 6.0]
 
 
 def test_half_of_the_dual_vectors_are_subgradients():
-    tests = _Duals(R.L1(), 6)
-    pairs = [tests._pair() for _ in range(300)]
+    tests = _Points(R.L1(), 6)
+    pairs = [tests.pair() for _ in range(300)]
     equal = [np.isclose(v @ w, alpha * np.sum(np.abs(w))) for w, v, alpha in pairs]
     assert 0.4 < np.mean(equal) < 0.6
 

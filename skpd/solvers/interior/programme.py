@@ -29,8 +29,9 @@ class Programme:
     objective, and makes the Gram matrix accurate for features far from 0. Without an intercept
     such features are centred as well, and the column of ones has the coefficient mean.w.
 
-    Losses and penalties add their terms by the methods of `LossCones` and `PenaltyCones`, of which
-    those for several outputs are in `skpd.solvers.interior.outputs`.
+    Losses and penalties add their terms by the methods that `Loss.add_cones` and
+    `Penalty.add_cones` list, of which those for several outputs are in
+    `skpd.solvers.interior.outputs`.
 
     Attributes
     ----------
