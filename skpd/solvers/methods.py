@@ -22,7 +22,6 @@ from .interior import (
 )
 from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.admm import alternating_multipliers
-from .low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
 from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
@@ -149,9 +148,6 @@ ENGINES: dict[str, Method] = {
     "soft-impute": Method("soft-impute", soft_impute, *ENTRIES),
     "alternating-multipliers": Method(
         "alternating-multipliers", alternating_multipliers, *ENTRIES
-    ),
-    "hybrid-gradient of a matrix": Method(
-        "hybrid-gradient", pdprox_restarted_for_completion, *ENTRIES
     ),
     "certain-labels": Method(
         "certain-labels", certain_labels,

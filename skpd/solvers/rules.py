@@ -16,7 +16,6 @@ from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
 from .interior import cost_of_run, expected_cost, has_decompositions, has_row_systems
 from .interior.settings import SETTINGS as INTERIOR
-from .low_rank.settings import SETTINGS as LOW_RANK
 from .methods import ENGINES
 from .newton.settings import SETTINGS as NEWTON
 from .options import Value
@@ -298,17 +297,10 @@ def _shards(problem: Problem, _: bool) -> list[Attempt]:
 
 
 def _entries(problem: Problem, _: bool) -> list[Attempt]:
-    """Entries of a matrix: gradients for smooth losses, otherwise by the size of the matrix."""
+    """Entries of a matrix: gradients for smooth losses, otherwise alternating multipliers."""
     if problem.loss.smoothness < inf:
         return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
-    sides = problem.design.n_left, problem.design.n_right
-    in_memory = sides[0] * sides[1] <= LOW_RANK.dense_entries
-    last = [Attempt("hybrid-gradient of a matrix", "a matrix that fits in memory")]
-    if in_memory and min(sides) < LOW_RANK.least_side:
-        return last
-    options = {"patience": LOW_RANK.patience if in_memory else inf}
-    first = Attempt("alternating-multipliers", "the loss has kinks", options=options)
-    return [first, *last] if in_memory else [first]
+    return [Attempt("alternating-multipliers", "the loss has kinks")]
 
 
 def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:

@@ -35,11 +35,6 @@ class LowRankSettings:
     # The step of M in units of the inverse curvature, of which 4/3 is the largest known to
     # converge (He, Ma and Yuan, 2020); with 1 there are a quarter more iterations
     linear_step: float = 1.33
-    # The most entries of a matrix that is stored as an array for a hybrid gradient with restarts,
-    # 32 MB, and iterations without progress after which that takes over: it is slower, but few
-    # rows of different weights do not stop it
-    dense_entries: float = 4e6
-    patience: int = 150
     # Iterations until sigma changes for the first time; it does whenever their number has doubled
     first_balance: int = 10
     # The largest sum of a group in a fit of the free numbers, in units of the change of the
