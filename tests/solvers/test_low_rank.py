@@ -104,7 +104,9 @@ def test_alternating_multipliers(loss, repeated, with_biases, rng):
     state = np.random.RandomState(0)
     alternating_multipliers(SolverContext(monitor.problem, monitor, None, 3000, state))
     M, a, b = cp.Variable((12, 9)), cp.Variable(12), cp.Variable(9)
-    predicted = cp.hstack([M[i, j] + with_biases * (a[i] + b[j]) for i, j in zip(left, right)])
+    predicted = cp.hstack(
+        [M[i, j] + with_biases * (a[i] + b[j]) for i, j in zip(left, right, strict=True)]
+    )
     slope = getattr(loss, "quantile", 0.5)
     wide = getattr(loss, "epsilon", 0.0)
     above = cp.pos(cp.abs(predicted - y) - wide)
