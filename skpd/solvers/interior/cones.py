@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
-from .slack_multiplier_pairs import ConeVector, Pairs
 from .systems import NewtonSystem
+from .terms import ConeVector, Pairs
 
 
 class Groups:

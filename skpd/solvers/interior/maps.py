@@ -29,6 +29,10 @@ class Map(ABC):
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         """Add A' diag(h) A to the system."""
 
+    def of_predictions(self, v: Array) -> Array:
+        """Derivatives in predictions of which A x is a function, from those in A x."""
+        return v
+
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
         """Set the chosen values of A x exactly, by changing x, if they are single unknowns."""
         return
@@ -68,7 +72,6 @@ class OutputDifferences(Predictions):
         return np.ravel(-np.diff(super().times(x).reshape(-1, self.n_outputs), axis=1))
 
     def of_predictions(self, v: Array) -> Array:
-        """The transpose of the map from predictions to differences."""
         table = v.reshape(-1, self.n_outputs - 1)
         return np.ravel(np.diff(table, axis=1, prepend=0.0, append=0.0))
 
@@ -191,4 +194,4 @@ class Combinations(Map):
         x[columns] = values[single] / rows[single, columns]
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        system.add_combinations(h, self.rows, self.matrix)
+        system.add_rows(h, self.rows)

@@ -16,7 +16,7 @@ ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge q
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
-def interior_point(context: SolverContext, *, precise: bool = False) -> None:
+def interior_point(context: SolverContext) -> None:
     """A primal-dual interior-point method, for at most a few thousand features or rows.
 
     Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
@@ -31,16 +31,10 @@ def interior_point(context: SolverContext, *, precise: bool = False) -> None:
     context : SolverContext
         An iteration is a Newton step. The method starts well inside the cones, and not at the
         start.
-    precise : bool, default=False
-        Whether Newton systems preserve as many digits as possible, at a higher cost
-        (`NewtonSystem`).
     """
     monitor, programme = context.monitor, programme_of(context.problem)
-    state, schedule, n_iter = (
-        State(programme, precise),
-        CertificateSchedule(context, SCHEDULE),
-        monitor.n_iter,
-    )
+    state, schedule = State(programme), CertificateSchedule(context, SCHEDULE)
+    n_iter = monitor.n_iter
     with np.errstate(all="ignore"):
         try:
             while True:
@@ -59,12 +53,12 @@ def interior_point(context: SolverContext, *, precise: bool = False) -> None:
                 raise
 
 
-def interior_point_to_the_zeros(context: SolverContext, *, precise: bool = False) -> None:
+def interior_point_to_the_zeros(context: SolverContext) -> None:
     """Run the method to a smaller tolerance, at which coefficients of 0 can be detected."""
     monitor, tol = context.monitor, context.monitor.tol
     monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
     try:
-        interior_point(context, precise=precise)
+        interior_point(context)
     finally:
         monitor.tol = tol
         monitor.done = monitor.stopped or monitor.primal - monitor.dual <= monitor.goal
@@ -100,12 +94,12 @@ def minimise(
 class State:
     """The state of the iteration on the terms of a programme."""
 
-    def __init__(self, programme: Programme, precise: bool = False) -> None:
+    def __init__(self, programme: Programme) -> None:
         self.programme, self.terms = programme, programme.terms
         self.degree = sum(term.degree for term in self.terms)
         # if slacks also depend on multipliers, both must take steps of the same length
         self.linear = all(term.linear for term in self.terms) and not programme.ridge.any()
-        self.system = programme.system(precise)
+        self.system = programme.system()
         self.residuals_before = inf
 
     def evaluate(self) -> float:

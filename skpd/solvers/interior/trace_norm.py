@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .slack_multiplier_pairs import Pairs
 from .systems import NewtonSystem
+from .terms import Pairs
 
 
 class _Scaling:
