@@ -197,7 +197,7 @@ class Intervals(DualTerm):
 
     @property
     def multipliers(self) -> Array:
-        """The derivatives of the terms in A x, or in the predictions if these are the rows of X."""
+        """The derivatives of the terms in A x, or in predictions of which A x is a function."""
         return self.image.of_predictions(self.rows.multipliers())
 
     def add_gradient(self, out: Array) -> None:

@@ -1,4 +1,4 @@
-"""The programme of a problem: its unknowns, terms and linear systems in the interior-point method."""
+"""The programme of a problem in the interior-point method: its unknowns, terms and systems."""
 
 from collections.abc import Callable
 
@@ -82,6 +82,11 @@ class Programme:
         self.other_scales = np.append(self.other_scales, self.scale if size is None else size)
         self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
         return len(self.x) - 1
+
+    def minimise_minus_intercept(self) -> None:
+        """Add -b to the objective; as columns are centred, b is its unknown minus mean.w."""
+        d = self.n_coefficients
+        self.cost[d], self.cost[:d] = -1.0, self.tables.means[0]
 
     @property
     def terms(self) -> list[Term]:

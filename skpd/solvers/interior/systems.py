@@ -78,6 +78,9 @@ class NewtonSystem(ABC):
         self.n_core, self.n_borders = design.shape[1], n_borders
         rows, columns = map(np.arange, design.shape)
         self.outputs = outputs or [OutputRows(rows, columns, design)]
+        self.largest_decomposition = SETTINGS.largest_decomposition
+        if len(self.outputs) > 1:
+            self.largest_decomposition = SETTINGS.largest_outputs_decomposition
         self.clear()
 
     def clear(self) -> None:
@@ -207,11 +210,9 @@ class FeatureSystem(NewtonSystem):
 
     @property
     def _is_decomposed(self) -> bool:
-        if len(self.outputs) == 1:
-            return len(self.h) * self.n_core**2 <= SETTINGS.largest_decomposition
         of_blocks = 0 if self.blocks is None else self.blocks[:, :, 0].size
         n_rows = np.count_nonzero(self.h) + of_blocks + self.n_core + len(self.penalty_rows)
-        return bool(n_rows * self.n_core**2 <= SETTINGS.largest_outputs_decomposition)
+        return bool(n_rows * self.n_core**2 <= self.largest_decomposition)
 
     def _gram(self) -> Array:
         """The matrix X' H X, computed output by output; with blocks, outputs share their data."""

@@ -1,4 +1,4 @@
-"""The terms of an objective in the interior-point method: their interface, slacks and multipliers."""
+"""Terms of an objective in the interior-point method: interface, slacks and multipliers."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -100,10 +100,8 @@ def _programme(cuts: Cuts, penalty: Penalty) -> Programme:
         fit_intercept=True,
     )  # fmt: skip
     programme = Programme(planes, unit)
-    d, means = programme.n_coefficients, programme.tables.means[0]
-    # as columns are centred, t' is the unknown after the coefficients minus mean.w
-    programme.cost[d], programme.cost[:d] = -1.0, means
-    programme.x[d] = -2.0 * unit  # somewhat below minus all planes at 0
+    programme.minimise_minus_intercept()
+    programme.x[-1] = -2.0 * unit  # somewhat below minus all planes at 0
     programme.losses.append(Intervals(
         programme.predictions, offset=-programme.y, lower=0.0, upper=inf, x=programme.x,
         width=unit, slope=1.0 / n,
