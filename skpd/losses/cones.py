@@ -34,6 +34,9 @@ class LossCones(Protocol):
 
     y: Array
 
+    def add_half_squares(self) -> None:
+        """Add (z_i - y_i)^2 / 2 for every row."""
+
     def add_smooth(self) -> None:
         """Add l(y_i, z_i) for every row, of a loss whose evaluator has its second derivative."""
 

@@ -162,7 +162,7 @@ class Squared(ResidualLoss):
     piecewise_quadratic: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
-        cones.add_smooth()
+        cones.add_half_squares()
 
     def _phi(self, t: Array) -> Array:
         half_square = t * t

@@ -192,7 +192,7 @@ def test_cones(loss, rng):
     loss.add_cones(cones)
     ((name, *given),) = cones.added
     expected = {
-        L.Squared: "add_smooth", L.L2Norm: "add_row_norms", L.Softmax: "add_softmax",
+        L.Squared: "add_half_squares", L.L2Norm: "add_row_norms", L.Softmax: "add_softmax",
         L.CrammerSinger: "add_largest_scores", L.NonCrossingPinball: "add_ordered_pinballs",
     }.get(type(loss), "add_pieces" if loss.piecewise_quadratic else "add_smooth")  # fmt: skip
     assert name == expected

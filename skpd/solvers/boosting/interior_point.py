@@ -6,10 +6,10 @@ mixtures a of the hypotheses and a level rho ::
     minimise -rho + sum_i f_i(rho - (U'a)_i)   subject to   a >= 0, sum_h a_h = 1,
     f_i(s) = max over 0 <= w_i <= caps_i of w_i s - entropy w_i log(w_i / c_i),
 
-whose multipliers w are a distribution over the rows. A Newton system has a row for each hypothesis.
-Far from the optimum the solutions of the method are in the middle of those that are nearly as
-good, which takes column generation fewer rounds than vertices do (Gondzio, Gonzalez-Brevis and
-Munari, New developments in the primal-dual column generation technique, 2013).
+whose multipliers w are a distribution over the rows. A Newton system has a row for each
+hypothesis. Far from the optimum the solutions of the method are in the middle of those that are
+nearly as good, which takes column generation fewer rounds than vertices do (Gondzio,
+Gonzalez-Brevis and Munari, New developments in the primal-dual column generation technique, 2013).
 """
 
 from contextlib import suppress

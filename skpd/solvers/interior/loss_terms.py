@@ -5,7 +5,6 @@ is eliminated from a Newton step. The remaining block is R'R, and its root R is 
 (`skpd.solvers.interior.systems`).
 """
 
-from abc import abstractmethod
 from math import inf
 from typing import Any, NamedTuple, cast
 
@@ -21,24 +20,23 @@ from .systems import NewtonSystem
 from .terms import ConeVector, DualTerm, Maxima
 
 
-class Smooth(DualTerm):
-    """The base class of smooth terms f(s) with s = A x, whose gradients are their multipliers.
+class Quadratic(DualTerm):
+    """The term sum_k c_k s_k^2 / 2 with s = A x - offset, and the base class of smooth terms f(s).
 
-    If f is not quadratic, the step length is limited by the error of the Newton model.
+    The gradient of f is the multiplier. The step length is limited by the error of the Newton
+    model, of which a quadratic f has none.
     """
 
-    quadratic = False
+    def __init__(self, image: Map, offset: Numbers, weights: Array, x: Array) -> None:
+        self.image, self.weights, self.s = image, weights, image.times(x) - offset
 
-    def __init__(self, image: Map, weights: Array, x: Array) -> None:
-        self.image, self.weights, self.s = image, weights, image.times(x)
-
-    @abstractmethod
     def derivative(self, s: Array) -> Array:
         """The derivatives of f without the weights."""
+        return s
 
-    @abstractmethod
     def model_change(self, s_step: Array) -> Array:
         """The change of the derivatives by the Newton model, for a change of s."""
+        return s_step
 
     @property
     def multipliers(self) -> Array:
@@ -46,6 +44,9 @@ class Smooth(DualTerm):
 
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.weights * self.multipliers, out)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        self.image.add_curvature(self.weights, system)
 
     def set_step(self, dx: Array) -> None:
         self.s_step = self.image.times(dx)
@@ -59,14 +60,14 @@ class Smooth(DualTerm):
         self.image.add_adjoint(self.weights * error, out)
 
 
-class SmoothLoss(Smooth):
+class SmoothLoss(Quadratic):
     """The smooth term sum_k c_k l(y_k, s_k) with s = A x, for a loss with a second derivative."""
 
-    def __init__(
-        self, image: Map, y: Array, weights: Array, x: Array, evaluator: Any, quadratic: bool
-    ) -> None:
-        super().__init__(image, weights, x)
-        self.y, self.evaluator, self.quadratic = y, evaluator, quadratic
+    quadratic = False
+
+    def __init__(self, image: Map, y: Array, weights: Array, x: Array, evaluator: Any) -> None:
+        super().__init__(image, 0.0, weights, x)
+        self.y, self.evaluator = y, evaluator
 
     def derivative(self, s: Array) -> Array:
         return self._derivatives(s)[0]
@@ -352,7 +353,7 @@ class RowNorms(EuclideanNorms, DualTerm):
         system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
 
 
-class SoftmaxRows(Smooth):
+class SoftmaxRows(Quadratic):
     """The smooth term sum_i c_i (log sum_k exp(z_ik) - z_iy).
 
     Parameters
@@ -362,10 +363,12 @@ class SoftmaxRows(Smooth):
         The softmax loss.
     """
 
+    quadratic = False
+
     def __init__(self, rows: CoupledRows, loss: Loss) -> None:
         image, y, weights, x = rows
         self.y, self.loss, self.shape = np.ravel(y), loss, y.shape
-        super().__init__(image, np.repeat(weights, y.shape[1]), x)
+        super().__init__(image, 0.0, np.repeat(weights, y.shape[1]), x)
 
     def derivative(self, s: Array) -> Array:
         return self.loss.gradient(self.y, s)

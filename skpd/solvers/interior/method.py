@@ -46,7 +46,9 @@ def interior_point(context: SolverContext, *, to_zeros: bool = False) -> None:
         if is_precise:
             state.system.largest_decomposition = limit
         try:
-            monitor.tol = min(tol, max(ZEROS * tol, ENOUGH)) if to_zeros else tol
+            # rounding errors may limit the residuals at the smaller tolerance
+            lower = to_zeros and not is_precise
+            monitor.tol = min(tol, max(ZEROS * tol, ENOUGH)) if lower else tol
             _iterate(context, state)
         finally:
             monitor.tol = tol

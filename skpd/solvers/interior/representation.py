@@ -10,7 +10,15 @@ from ...losses.base import LinearPiece
 from .absolute_values import LargestSizes, SquaredSums, SumEpigraph
 from .cones import EuclideanNorms
 from .epigraphs import SquaredSumOfNorms, SquareEpigraph
-from .loss_terms import CoupledRows, Intervals, LargestScores, RowNorms, SmoothLoss, SoftmaxRows
+from .loss_terms import (
+    CoupledRows,
+    Intervals,
+    LargestScores,
+    Quadratic,
+    RowNorms,
+    SmoothLoss,
+    SoftmaxRows,
+)
 from .maps import Coefficients, Map, OutputDifferences
 from .programme import Programme
 from .settings import SETTINGS
@@ -35,10 +43,16 @@ class Representation:
 
     # Losses
 
+    def add_half_squares(self) -> None:
+        self.programme.losses.append(Quadratic(*self._rows))
+
     def add_smooth(self) -> None:
-        programme, loss = self.programme, self.problem.loss
-        rows = programme.predictions, self.y, programme.weights, programme.x
-        programme.losses.append(SmoothLoss(*rows, loss.evaluator, loss.constant_curvature))
+        self.programme.losses.append(SmoothLoss(*self._rows, self.problem.loss.evaluator))
+
+    @property
+    def _rows(self) -> tuple[Map, Array, Array, Array]:
+        programme = self.programme
+        return programme.predictions, self.y, programme.weights, programme.x
 
     def add_pieces(self, pieces: list[LinearPiece]) -> None:
         for piece in pieces:
