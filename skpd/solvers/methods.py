@@ -18,6 +18,7 @@ from .interior import (
     expected_cost,
     interior_on_working_sets,
     interior_point,
+    interior_point_to_the_zeros,
 )
 from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.admm import alternating_multipliers
@@ -123,7 +124,7 @@ ENGINES: dict[str, Method] = {
     ),
     "interior-point": Method("interior-point", interior_point, *CONES),
     "interior-point to the zeros": Method(
-        "interior-point", partial(interior_point, to_zeros=True), *CONES
+        "interior-point", interior_point_to_the_zeros, *CONES
     ),
     "interior-point-faces": Method(
         "interior-point-faces", interior_on_working_sets,

@@ -145,9 +145,8 @@ def assembled(system, groups):
     assert table.shape == X.shape
     matrix = np.zeros((core + system.n_borders,) * 2)
     matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
-    for j, beside in enumerate(system.off_diagonal):
-        matrix[j, j + 1] += beside
-        matrix[j + 1, j] += beside
+    d = system.n_coefficients
+    matrix[:d, :d] += sp.csr_array(system.penalty_rows.T @ system.penalty_rows).toarray()
     for first, last, scale, v in groups:
         matrix[first:last, first:last] -= scale * np.outer(v[first:last], v[first:last])
     matrix[:core, core:] = system.borders

@@ -12,7 +12,7 @@ from ...penalties import LInf
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
 from .loss_terms import Intervals
-from .maps import PredictionsWithColumn
+from .maps import WithColumn
 from .method import minimise
 from .programme import Programme
 from .representation import Representation
@@ -83,7 +83,7 @@ def _programme(
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
     index = programme.new_unknown(height, problem.alpha)
-    programme.predictions = PredictionsWithColumn(programme.design, column, index)
+    programme.predictions = WithColumn(programme.predictions, column, index)
     cones = Representation(programme)
     problem.loss.add_cones(cones)
     return programme, cones.bound_coefficients(programme.n_coefficients, index, problem.alpha)

@@ -16,52 +16,25 @@ ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge q
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
-def interior_point(context: SolverContext, *, to_zeros: bool = False) -> None:
+def interior_point(context: SolverContext) -> None:
     """A primal-dual interior-point method, for at most a few thousand features or rows.
 
     Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
     An iteration is a Newton step towards equal products of slacks and multipliers, by predictor
     and corrector (Mehrotra, 1992), with the scaling of Nesterov and Todd (1997) for second-order
     cones. It costs a Gram matrix of the smaller side of X with its factorisation, and six
-    products. The number of iterations, some 10 to 50, hardly depends on the data.
-
-    Rounding errors may prevent a decrease of the products. If its systems are small, the method
-    starts again then, and decomposes these (`FeatureSystem`). Without that, 6 of 448 fits of
-    hostile data did not converge: two with linear constraints, and four with the l-infinity norm
-    or total variation of nearly equal features. No fit of several outputs needed it.
+    products. The number of iterations, some 10 to 50, hardly depends on the data. The method ends
+    unfinished if rounding errors prevent a decrease of the products.
 
     Parameters
     ----------
     context : SolverContext
         An iteration is a Newton step. The method starts well inside the cones, and not at the
         start.
-    to_zeros : bool, default=False
-        Whether to go on to a smaller tolerance, at which coefficients of 0 can be detected.
     """
-    monitor, problem, tol = context.monitor, context.problem, context.monitor.tol
-    limit = SETTINGS.largest_precise_decomposition
-    for is_precise in (False, True):
-        state = State(programme_of(problem))
-        n_rows, d = state.system.design.shape
-        if is_precise:
-            state.system.largest_decomposition = limit
-        try:
-            # rounding errors may limit the residuals at the smaller tolerance
-            lower = to_zeros and not is_precise
-            monitor.tol = min(tol, max(ZEROS * tol, ENOUGH)) if lower else tol
-            _iterate(context, state)
-        finally:
-            monitor.tol = tol
-            monitor.done = monitor.stopped or monitor.primal - monitor.dual <= monitor.goal
-        is_small = not problem.rows.of_outputs and (n_rows + d) * d**2 <= limit
-        if context.is_over(monitor.n_iter) or not is_small:
-            return
-
-
-def _iterate(context: SolverContext, state: "State") -> None:
-    """Iterate until the problem is solved or rounding ends the run."""
-    monitor, programme = context.monitor, state.programme
-    schedule, n_iter = CertificateSchedule(context, SCHEDULE), monitor.n_iter
+    monitor, programme = context.monitor, programme_of(context.problem)
+    state, schedule = State(programme), CertificateSchedule(context, SCHEDULE)
+    n_iter = monitor.n_iter
     with np.errstate(all="ignore"):
         try:
             while True:
@@ -78,6 +51,25 @@ def _iterate(context: SolverContext, state: "State") -> None:
             monitor.check(n_iter, programme.point())
             if isinstance(end, KeyboardInterrupt):
                 raise
+
+
+def interior_point_to_the_zeros(context: SolverContext) -> None:
+    """Run the method to a smaller tolerance, at which coefficients of 0 can be detected.
+
+    Products that are that small may leave residuals that rounding errors no longer let decrease.
+    Then the method starts again with the tolerance itself. Of 448 fits of hostile data, 6 needed
+    this: two with linear constraints, and four with the l-infinity norm or total variation of
+    nearly equal features. None needed Newton systems by larger decompositions.
+    """
+    monitor, tol = context.monitor, context.monitor.tol
+    for monitor.tol in (min(tol, max(ZEROS * tol, ENOUGH)), tol):
+        try:
+            interior_point(context)
+        finally:
+            monitor.tol = tol
+            monitor.done = monitor.stopped or monitor.primal - monitor.dual <= monitor.goal
+        if context.is_over(monitor.n_iter):
+            return
 
 
 def minimise(

@@ -9,7 +9,7 @@ from ...designs import Design
 from ...penalties import Structure
 from ...problems import Point, Problem
 from .loss_terms import Equality
-from .maps import Predictions
+from .maps import Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .tables import Tables, basis_of
@@ -50,7 +50,8 @@ class Programme:
         d = self.n_coefficients = problem.design.shape[1]
         self.basis = basis_of(problem.penalty, d)
         self.tables = Tables(problem, self.counted, self.basis)
-        self.design, self.predictions = self.tables.design, Predictions(self.tables.design)
+        self.design = self.tables.design
+        self.predictions: Map = Predictions(self.design)
         self.x = np.zeros(self.design.shape[1])
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
         self.other_scales = np.full(len(self.x) - d, self.scale)

@@ -19,7 +19,7 @@ from .loss_terms import (
     SmoothLoss,
     SoftmaxRows,
 )
-from .maps import Coefficients, Map, OutputDifferences
+from .maps import Coefficients, Map, OutputDifferences, WithColumn
 from .programme import Programme
 from .settings import SETTINGS
 from .trace_norm import TraceNorm, TraceNormBall
@@ -55,11 +55,8 @@ class Representation:
         return programme.predictions, self.y, programme.weights, programme.x
 
     def add_pieces(self, pieces: list[LinearPiece]) -> None:
-        for piece in pieces:
-            self._add_intervals(
-                sign=piece.sign, offset=piece.offset, lower=piece.lower, upper=piece.upper,
-                q=piece.curvature,
-            )  # fmt: skip
+        for sign, offset, lower, upper, q in pieces:
+            self._add_intervals(sign=sign, offset=offset, lower=lower, upper=upper, q=q)
 
     def _add_intervals(self, **term: Any) -> None:
         """Add a term of the rows that is linear or quadratic in pieces (`Intervals`)."""
@@ -133,11 +130,11 @@ class Representation:
 
     def bound_coefficients(self, d: int, index: int, multiplier: float) -> list[Intervals]:
         """Add the constraints |w_j| <= t for the first d coefficients and the unknown t."""
+        width, slope = float(self.programme.x[index]), SETTINGS.first_share * multiplier / d
         return [
             self._add(
-                Coefficients(np.arange(d), index, -sign), sign=sign, lower=0.0, upper=inf,
-                width=float(self.programme.x[index]),
-                slope=SETTINGS.first_share * multiplier / d,
+                WithColumn(Coefficients(np.arange(d)), -sign, index), sign=sign, lower=0.0,
+                upper=inf, width=width, slope=slope,
             )
             for sign in (1.0, -1.0)
         ]  # fmt: skip

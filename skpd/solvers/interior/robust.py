@@ -66,8 +66,7 @@ class DoubtfulLabels(Maxima, DualTerm):
         twice = self.kappa**2 * two * (one + three) / total
         system.add_rows(self.weights * margin)
         lam = self.lam_index
-        border = self.predictions.design.rmatvec(self.weights * self.y * mixed)
-        system.border(lam)[:] += border
+        self.predictions.add_adjoint(self.weights * self.y * mixed, system.border(lam))
         system.add_corner(lam, lam, float(self.weights @ twice))
 
 

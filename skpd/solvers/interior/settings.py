@@ -66,11 +66,9 @@ class InteriorSettings:
     features_per_row: float = 2.0
     # Shares of the diagonal to add until a matrix is positive definite in floating-point numbers
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-    # Multiplications in A'A up to which A is decomposed, in about a millisecond; and after a run
-    # that rounding ended, 0.1 s
+    # Multiplications in A'A up to which A is decomposed, in about a millisecond
     largest_decomposition: float = 3e5
-    largest_precise_decomposition: float = 2e8
-    # The first limit for several outputs, which have many coefficients and rows for few samples;
+    # The same limit for several outputs, which have many coefficients and rows for few samples;
     # the decomposition takes as long as the rest of an iteration
     largest_outputs_decomposition: float = 2e7
     # The regularisation of A, as a share of the norms of its columns: that of the diagonal of A'A

@@ -7,9 +7,9 @@ columns, the borders ::
     ( B'  C ) ( dy ) = ( t )
 
 X has a column for each coefficient, also of several outputs. H is diagonal plus, if the loss
-couples the predictions of a sample, a block for each sample. D is diagonal, or tridiagonal (for
-differences of coefficients), or has a term of rank one for each group. E are additional rows of a
-penalty. The borders are eliminated last, so that C need not be positive definite.
+couples the predictions of a sample, a block for each sample. D is diagonal, or has a term of rank
+one for each group. E are additional rows of a penalty, such as those of differences. The borders
+are eliminated last, so that C need not be positive definite.
 """
 
 from abc import ABC, abstractmethod
@@ -47,6 +47,10 @@ def _solved(factor: Array, right: Array) -> Array:
     return cast(Array, solution)
 
 
+def _dense(table: Table) -> Array:
+    return cast(Array, table.toarray() if sp.issparse(table) else table)
+
+
 class OutputRows(NamedTuple):
     """The indices of the rows and columns of X that belong to an output, and their entries."""
 
@@ -78,19 +82,15 @@ class NewtonSystem(ABC):
         self.n_core, self.n_borders = design.shape[1], n_borders
         rows, columns = map(np.arange, design.shape)
         self.outputs = outputs or [OutputRows(rows, columns, design)]
-        self.largest_decomposition = SETTINGS.largest_decomposition
-        if len(self.outputs) > 1:
-            self.largest_decomposition = SETTINGS.largest_outputs_decomposition
         self.clear()
 
     def clear(self) -> None:
         """Set the system to 0."""
         self.h = np.zeros(self.design.shape[0])
         self.diagonal = np.zeros(self.n_core)
-        self.off_diagonal = np.zeros(max(self.n_core - 1, 0))
         self.groups: tuple[Indices, Array, Array] | None = None
         self.blocks: Array | None = None
-        self.penalty_rows = np.zeros((0, self.n_coefficients))
+        self.penalty_rows: Table = np.zeros((0, self.n_coefficients))
         self.borders = np.zeros((self.n_core, self.n_borders))
         self.corner = np.zeros((self.n_borders, self.n_borders))
 
@@ -117,9 +117,9 @@ class NewtonSystem(ABC):
         H[:, outputs, outputs] += self.h.reshape(-1, len(outputs))
         return cast(Array, H)
 
-    def add_penalty_rows(self, rows: Array) -> None:
+    def take_penalty_rows(self, rows: Table) -> None:
         """Add E'E for rows E over the coefficients, in systems of features."""
-        self.penalty_rows = np.vstack([self.penalty_rows, rows])
+        self.penalty_rows = rows
 
     def border(self, place: int) -> Array:
         """The column of B of the border with the index ``place``, which may be changed."""
@@ -179,7 +179,7 @@ class FeatureSystem(NewtonSystem):
         """
         self.root: Array | None = None
         self.factors: list[Array] = []
-        tied = self.blocks is not None or len(self.penalty_rows) > 0 or len(self.outputs) <= 2
+        tied = self.blocks is not None or self.penalty_rows.shape[0] > 0 or len(self.outputs) <= 2
         if self._is_decomposed:
             self.root = self._root()
             self.factor = np.asarray(np.linalg.qr(self.root, mode="r")).T
@@ -210,9 +210,12 @@ class FeatureSystem(NewtonSystem):
 
     @property
     def _is_decomposed(self) -> bool:
+        limit = SETTINGS.largest_decomposition
+        if len(self.outputs) > 1:
+            limit = SETTINGS.largest_outputs_decomposition
         of_blocks = 0 if self.blocks is None else self.blocks[:, :, 0].size
-        n_rows = np.count_nonzero(self.h) + of_blocks + self.n_core + len(self.penalty_rows)
-        return bool(n_rows * self.n_core**2 <= self.largest_decomposition)
+        n_rows = np.count_nonzero(self.h) + of_blocks + self.n_core + self.penalty_rows.shape[0]
+        return bool(n_rows * self.n_core**2 <= limit)
 
     def _gram(self) -> Array:
         """The matrix X' H X, computed output by output; with blocks, outputs share their data."""
@@ -233,16 +236,13 @@ class FeatureSystem(NewtonSystem):
         """Add D to a matrix."""
         d = self.n_core
         matrix.ravel()[:: d + 1] += self.diagonal
-        if self.off_diagonal.any():
-            matrix.ravel()[1 :: d + 1] += self.off_diagonal
-            matrix.ravel()[d :: d + 1] += self.off_diagonal
         if self.groups is not None:
             starts, scales, v = self.groups
             for g, scale in enumerate(scales):
                 block = slice(starts[g], starts[g + 1])
                 matrix[block, block] -= scale * np.outer(v[block], v[block])
         block = slice(self.n_coefficients)
-        matrix[block, block] += self.penalty_rows.T @ self.penalty_rows
+        matrix[block, block] += _dense(self.penalty_rows.T @ self.penalty_rows)
 
     def _root(self) -> Array:
         """The matrix A, with rows of the data, of the penalty and of the regularisation."""
@@ -259,15 +259,8 @@ class FeatureSystem(NewtonSystem):
         return np.vstack([rows[self.h > 0.0], products.reshape(-1, self.n_core)])
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:
-        """The diagonal of D, and matrices B_i with D = sum_i B_i' B_i."""
-        rows: list[Array] = []
-        diagonal, off_diagonal = self.diagonal.copy(), self.off_diagonal
-        if off_diagonal.any():
-            diagonal[1:] += off_diagonal
-            diagonal[:-1] += off_diagonal
-            differences = np.diff(np.eye(self.n_core), axis=0)
-            rows.append(np.sqrt(-off_diagonal)[:, np.newaxis] * differences)
-        root = np.sqrt(np.maximum(diagonal, 0.0))
+        """The diagonal of D + E'E, and a root of D and E."""
+        root = np.sqrt(np.maximum(self.diagonal, 0.0))
         penalty = np.diag(root)
         if self.groups is not None:
             # the square of I - k u u' is I - scale u u' for k = scale / (1 + sqrt(1 - scale u.u))
@@ -277,12 +270,9 @@ class FeatureSystem(NewtonSystem):
                 u = v[block] / root[block]
                 k = scale / (1.0 + np.sqrt(max(1.0 - scale * float(u @ u), 0.0)))
                 penalty[block, block] -= k * np.outer(u, v[block])
-        if len(self.penalty_rows):
-            table = np.zeros((len(self.penalty_rows), self.n_core))
-            table[:, : self.n_coefficients] = self.penalty_rows
-            diagonal += np.sum(table * table, axis=0)
-            rows.append(table)
-        return diagonal, [*rows, penalty]
+        table = np.zeros((self.penalty_rows.shape[0], self.n_core))
+        table[:, : self.n_coefficients] = _dense(self.penalty_rows)
+        return self.diagonal + np.sum(table * table, axis=0), [table, penalty]
 
     def _regularised(self, table: Array, free: Array) -> Array:
         """The rows of A and of the regularisation; ``free`` are unknowns without a penalty.
@@ -310,7 +300,8 @@ class FeatureSystem(NewtonSystem):
 class RowSystem(NewtonSystem):
     """A Newton system with a matrix over the rows, by Woodbury's identity and refinement.
 
-    It is used if there are fewer rows than features. D must be positive and not tridiagonal. For
+    It is used if there are fewer rows than features. D must be positive, without
+    rows E. For
     H = R R, the matrix over the rows is I + R X D^-1 X' R; here X has the coefficients' columns
     only, and those of the intercepts are additional borders.
     """
