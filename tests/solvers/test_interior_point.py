@@ -185,8 +185,8 @@ def test_systems_against_their_matrices(
             groups = [(a, b, s, v) for (a, b), s in zip(pairwise(starts), shares, strict=True)]
         elif kind is FeatureSystem:
             Differences(d).add_curvature(10.0 ** rng.uniform(-2, 2, d - 1), system)
-        system.prepare()
         matrix = assembled(system, groups)
+        system.prepare()
         for _ in range(2):
             right = rng.normal(size=len(matrix))
             expected = np.linalg.solve(matrix, right)

@@ -311,6 +311,8 @@ class RowNorms(EuclideanNorms, DualTerm):
         The initial size of residuals.
     """
 
+    weights: Array
+
     def __init__(self, rows: CoupledRows, width: float) -> None:
         image, y, weights, x = rows
         n, n_outputs = y.shape
@@ -334,10 +336,6 @@ class RowNorms(EuclideanNorms, DualTerm):
 
     def move_onto_kinks(self, x: Array) -> None:
         """Change nothing, as residuals are not unknowns."""
-
-    def _product(self, slack: ConeVector, dual: ConeVector) -> float:
-        tails = self.groups.sums(slack.tail * dual.tail)
-        return float(self.weights @ (slack.head * dual.head + tails))
 
     def factorise(self, system: NewtonSystem) -> None:
         """Add the blocks (I - 2 v v' / (2 v_0^2 - 1)) / size to the system.

@@ -149,16 +149,17 @@ class NewtonSystem(ABC):
     def prepare(self) -> None:
         """Factorise the system after everything has been added."""
         self.factorise()
-        if self.n_borders:
+        if self.borders.shape[1]:
             self.inverse_borders = self.solve_core(self.borders)
             self.schur = self.corner - self.borders.T @ self.inverse_borders
 
     def solve(self, right: Array) -> Array:
         """The solution, with all unknowns."""
-        core = self.solve_core(right[: self.n_core])
-        if not self.n_borders:
+        n_core, n_borders = self.borders.shape
+        core = self.solve_core(right[:n_core])
+        if not n_borders:
             return core
-        border = np.linalg.solve(self.schur, right[self.n_core :] - self.borders.T @ core)
+        border = np.linalg.solve(self.schur, right[n_core:] - self.borders.T @ core)
         return np.concatenate([core - self.inverse_borders @ border, border])
 
 
@@ -300,8 +301,7 @@ class FeatureSystem(NewtonSystem):
 class RowSystem(NewtonSystem):
     """A Newton system with a matrix over the rows, by Woodbury's identity and refinement.
 
-    It is used if there are fewer rows than features. D must be positive, without
-    rows E. For
+    It is used if there are fewer rows than features. D must be positive, without rows E. For
     H = R R, the matrix over the rows is I + R X D^-1 X' R; here X has the coefficients' columns
     only, and those of the intercepts are additional borders.
     """
@@ -326,16 +326,17 @@ class RowSystem(NewtonSystem):
         matrix = np.ascontiguousarray(self._of_root(self._of_root(matrix).T))
         matrix.ravel()[:: len(matrix) + 1] += 1.0
         self.factor = _cholesky(matrix.T)
-        if self.n_core > d:
-            ones = self.design.table(np.arange(d, self.n_core))
+        if self.n_core > d:  # the columns of intercepts are additional borders
+            ones, others = self.design.table(np.arange(d, self.n_core)), self.borders[d:]
             weighted = self._of_root(self._of_root(ones))
-            self.of_ones = self._for_each(self._rmatvec, weighted)
-            self.inverse_ones = self._for_each(self._refined, self.of_ones)
-            self.pivots = ones.T @ weighted + np.diag(self.diagonal[d:])
-            self.pivots -= self.of_ones.T @ self.inverse_ones
+            pivots = ones.T @ weighted + np.diag(self.diagonal[d:])
+            self.corner = np.block([[pivots, others], [others.T, self.corner]])
+            self.borders = np.hstack([self._for_each(self._rmatvec, weighted), self.borders[:d]])
 
     def _of_root(self, v: Array) -> Array:
         """The product R v, for a vector or a table."""
+        if self.blocks is None:
+            return cast(Array, (self.roots[:, 0, 0] * v.T).T)
         return cast(Array, (self.roots @ v.reshape(*self.roots.shape[:2], -1)).reshape(v.shape))
 
     def _with_intercepts(self, of_coefficients: Array) -> Array:
@@ -373,19 +374,12 @@ class RowSystem(NewtonSystem):
         return whole[:, places]
 
     @staticmethod
-    def _for_each(solve: Callable[[Array], Array], table: Array) -> Array:
-        """The solutions for the columns of a table."""
-        return np.stack([solve(np.ascontiguousarray(column)) for column in table.T], axis=1)
+    def _for_each(function: Callable[[Array], Array], table: Array) -> Array:
+        """The results of a function for the columns of a table."""
+        return np.stack([function(np.ascontiguousarray(column)) for column in table.T], axis=1)
 
     def solve_core(self, right: Array) -> Array:
-        if right.ndim > 1:
-            return self._for_each(self.solve_core, right)
-        d = self.n_coefficients
-        solution = self._refined(right[:d])
-        if self.n_core == d:
-            return solution
-        intercepts = np.linalg.solve(self.pivots, right[d:] - self.of_ones.T @ solution)
-        return np.append(solution - self.inverse_ones @ intercepts, intercepts)
+        return self._refined(right) if right.ndim == 1 else self._for_each(self._refined, right)
 
     def _inverse_of_penalty(self, right: Array) -> Array:
         solution = right / self.d
