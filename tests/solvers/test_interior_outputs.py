@@ -29,8 +29,9 @@ from skpd.solvers import METHODS, Monitor, SolverContext
 from skpd.solvers.interior import expected_cost, interior_point, programme, systems
 from skpd.solvers.interior.method import State
 from skpd.solvers.interior.programmes import programme_of
+from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
-from skpd.solvers.interior.systems import FeatureSystem, OutputRows, RowSystem
+from skpd.solvers.interior.systems import FeatureSystem, OutputRows
 from skpd.solvers.select import select
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model, penalty_value

@@ -53,8 +53,9 @@ from skpd.solvers.interior import (
 )
 from skpd.solvers.interior.cones import EuclideanNorms
 from skpd.solvers.interior.maps import Differences
+from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
-from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+from skpd.solvers.interior.systems import FeatureSystem
 from skpd.solvers.interior.terms import ConeVector
 from skpd.solvers.select import select
 from tests.oracles.reference import linear_programme

@@ -10,8 +10,9 @@ from ...penalties import Structure
 from ...problems import Point, Problem
 from .loss_terms import Equality
 from .maps import Map, Predictions
+from .row_systems import RowSystem
 from .settings import SETTINGS
-from .systems import FeatureSystem, NewtonSystem, RowSystem
+from .systems import FeatureSystem, NewtonSystem
 from .tables import Tables, basis_of
 from .terms import DualTerm, Term
 
