@@ -14,7 +14,7 @@ from ..penalties import Structure
 from ..problems import Problem
 from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
-from .interior import cost_of_run, expected_cost, has_decompositions, has_row_systems
+from .interior import cost_of_run, expected_cost, has_row_systems
 from .interior.settings import SETTINGS as INTERIOR
 from .methods import ENGINES
 from .newton.settings import SETTINGS as NEWTON
@@ -29,7 +29,6 @@ from .structured.threshold_rows import has_threshold_rows
 BY_PARTS = "a penalty of single features or of groups"
 BY_CONES = "iterations hardly depend on the data"
 FEW_MODELS = "a few penalised problems, each from the one before"
-PRECISE = "with Newton systems that keep digits which rounding took before"
 UNLIMITED = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
 
@@ -163,11 +162,8 @@ def _cones(
     if cost == inf:
         return [Attempt("hybrid-gradient", LAST)]
     to_ties = " to the zeros" if problem.penalty.has_ties else ""
-    attempts = [Attempt(f"interior-point{to_ties}", BY_CONES)]
-    if has_decompositions(problem):
-        attempts.append(Attempt("interior-point", PRECISE, options={"precise": True}))
     last = Attempt("hybrid-gradient", LAST, SETTINGS.last_budget(cost))
-    return [*attempts, *(before_last or []), last]
+    return [Attempt(f"interior-point{to_ties}", BY_CONES), *(before_last or []), last]
 
 
 def _gradients_before_cones(problem: Problem, cost: float, warm: bool) -> list[Attempt]:
@@ -190,8 +186,6 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     last = [Attempt("hybrid-gradient", LAST)]
     if cost < inf:
         last.insert(0, Attempt("interior-point", BY_CONES))
-        if has_row_systems(problem) and problem.n_variables <= INTERIOR.largest_system:
-            last.insert(1, Attempt("interior-point", PRECISE, options={"precise": True}))
     if problem.loss.of_quantiles:
         return [*_quantiles(problem, cost), *last]
     if ENGINES["line-search-frank-wolfe"].supports(problem):
@@ -273,11 +267,7 @@ def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
             f"features (features, with this penalty), got {n_constraints} rows, {n} samples and "
             f"{d} features."
         )
-    first = Attempt("interior-point to the zeros", "constraints are additional terms")
-    precise = first._replace(reason=PRECISE, options={"precise": True})
-    if n < d <= most:  # systems of the rows are too inexact to detect zeros
-        return [precise]
-    return [first, precise] if has_decompositions(problem) else [first]
+    return [Attempt("interior-point to the zeros", "constraints are additional terms")]
 
 
 def _shards(problem: Problem, _: bool) -> list[Attempt]:

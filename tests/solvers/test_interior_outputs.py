@@ -25,10 +25,11 @@ from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
 from skpd.solvers import METHODS, Monitor, SolverContext
-from skpd.solvers.interior import expected_cost, interior_point, output_systems, outputs
-from skpd.solvers.interior.output_systems import OutputRows, OutputsRowSystem, OutputsSystem
+from skpd.solvers.interior import expected_cost, interior_point, programme, systems
 from skpd.solvers.interior.programmes import programme_of
+from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
+from skpd.solvers.interior.systems import FeatureSystem, OutputRows
 from skpd.solvers.select import select
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model, penalty_value
@@ -134,11 +135,10 @@ def test_the_largest_sizes_by_highs(loss, rng):
 def over_rows_and_features(problem, monkeypatch):
     """The solutions with systems over the rows, and over the more numerous features."""
     solutions = []
-    for few, kind in ((0, OutputsRowSystem), (1000, OutputsSystem)):
-        monkeypatch.setattr(outputs, "SETTINGS", replace(SETTINGS, few_features=few))
+    for few, kind in ((0, RowSystem), (1000, FeatureSystem)):
+        monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
         assert expected_cost(problem) < np.inf
         assert type(programme_of(problem).system()) is kind
-        assert type(programme_of(problem).system(precise=True)) is OutputsSystem
         solutions.append(reached(problem, tol=1e-6))
         assert solutions[-1].certificate.relative_gap <= 1e-6
         assert solutions[-1].n_iter <= 40
@@ -260,14 +260,14 @@ def test_a_start_without_any_loss_ends(rng):
 @pytest.mark.parametrize(
     "kind, in_blocks, n_rows",
     [
-        (OutputsSystem, True, 5), (OutputsSystem, False, 5), (OutputsSystem, False, 0),
-        (OutputsRowSystem, True, 0), (OutputsRowSystem, False, 0),
+        (FeatureSystem, True, 5), (FeatureSystem, False, 5), (FeatureSystem, False, 0),
+        (RowSystem, True, 0), (RowSystem, False, 0),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("largest", [0.0, 1e9])
 def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, monkeypatch):
     settings = replace(SETTINGS, largest_outputs_decomposition=largest)
-    monkeypatch.setattr(output_systems, "SETTINGS", settings)
+    monkeypatch.setattr(systems, "SETTINGS", settings)
     n, d = 9, 4
     base = np.column_stack([rng.normal(size=(n, d)), np.ones(n)])
     X = np.zeros((n * K, d * K + K))
@@ -276,7 +276,7 @@ def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, m
         rows, columns = np.arange(k, n * K, K), np.append(np.arange(k, d * K, K), d * K + k)
         X[np.ix_(rows, columns)] = base
         outputs.append(OutputRows(rows, columns, Design(base)))
-    system = kind(Design(sp.csr_array(X)), outputs, d * K, 2)
+    system = kind(Design(sp.csr_array(X)), d * K, 2, outputs)
     of_penalty, starts = rng.normal(size=(n_rows, d * K)), np.arange(d + 1) * K
     scales, v = np.array([0.1, 0.0, -0.3, -2.0]), rng.uniform(-0.5, 0.5, size=d * K)
     in_groups = sp.block_diag([np.outer(own, own) for own in v.reshape(d, K)]).toarray()
@@ -287,7 +287,7 @@ def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, m
         system.diagonal[: d * K] += 0.1
         h = rng.uniform(0.1, 2.0, n * K)
         system.add_blocks(roots) if in_blocks else system.add_rows(h)
-        system.add_penalty_rows(of_penalty)
+        system.take_penalty_rows(of_penalty)
         system.take_groups(starts, scales, v)
         system.borders[:] = borders = rng.normal(size=(len(X.T), 2))
         system.prepare()

@@ -22,8 +22,9 @@ from skpd.penalties import (
     TotalVariation,
 )
 from skpd.solvers.interior import programme, programmes
+from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
-from skpd.solvers.interior.systems import FeatureSystem, RowSystem
+from skpd.solvers.interior.systems import FeatureSystem
 from tests.oracles.reference import linear_programme
 from tests.solvers.test_interior_point import posed, reached, strength
 

@@ -25,20 +25,8 @@ class BoostingSettings:
     first_lipschitz_share: float = 1.0 / 16.0
     # The least tolerance for which an entropy is added, as smaller ones increase rounding errors
     least_tol: float = 1e-7
-    # The interior-point method: the least slacks at the start, which have the scale of edges, 1;
+    # The least slacks at the start of the interior-point method, which have the scale of edges, 1
     first_slack: float = 0.1
-    # the power of the share of the products that a predictor leaves (Mehrotra, 1992);
-    centring_power: float = 3.0
-    # the share of the way to the boundary that a step takes;
-    boundary_share: float = 0.99
-    # the least sum of products, as a share of the requested gap, below which systems would only
-    # become ill-conditioned;
-    products_share: float = 0.1
-    # the relative growth of the diagonal of a system, which rounding errors would make indefinite
-    # where some hypotheses are combinations of others;
-    diagonal_growth: float = 1e-13
-    # and the most steps, of which 15 are usual
-    most_steps: int = 100
     # Tolerances of HiGHS, the least that it takes
     programme_tol: float = 1e-10
 

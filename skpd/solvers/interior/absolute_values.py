@@ -7,8 +7,8 @@ import numpy as np
 
 from ..._typing import Array, Indices, Numbers
 from .cones import Groups
-from .slack_multiplier_pairs import Maxima, NumberPairs
 from .systems import NewtonSystem
+from .terms import Maxima, NumberPairs
 
 
 class Sides(NumberPairs):

@@ -11,9 +11,9 @@ from math import inf
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from ..._typing import Array, Indices
-from .slack_multiplier_pairs import ConeVector, Pairs
+from ..._typing import Array, Indices, Numbers
 from .systems import NewtonSystem
+from .terms import ConeVector, Pairs
 
 
 class Groups:
@@ -96,11 +96,14 @@ class Cones(Pairs[ConeVector]):
     Attributes
     ----------
     groups : Groups
+    weights : float or ndarray of shape (n_groups,)
+        The weights of the products in a sum.
     centering : ConeVector
         The change of the multiplier that gives Jordan products of mu, for a fixed slack.
     """
 
     groups: Groups
+    weights: Numbers = 1.0
     scaling: "NesterovTodd"
     centering: ConeVector
 
@@ -128,7 +131,8 @@ class Cones(Pairs[ConeVector]):
         return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
 
     def _product(self, slack: ConeVector, dual: ConeVector) -> float:
-        return float(slack.head @ dual.head + slack.tail @ dual.tail)
+        products = slack.head * dual.head + self.groups.sums(slack.tail * dual.tail)
+        return float(np.sum(self.weights * products))
 
 
 class EuclideanNorms(Cones):

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..._typing import Array, Indices
+from .loss_terms import Equality, Intervals
 from .maps import Combinations
-from .terms import DualTerm, Equality, Intervals
+from .terms import DualTerm
 
 SAME = 1e-10  # a row of length 1 with a smaller remainder is a combination of others
 
@@ -30,7 +31,7 @@ def constraint_terms(programme: Any) -> list[tuple[DualTerm, Indices]]:
     # the expected sizes of the rows of C w, and of their multipliers
     widths = np.abs(matrix) @ programme.width
     widths[widths == 0.0] = 1.0
-    slopes = problem.objective_unit / widths
+    slopes = programme.unit / widths
     for k in _independent(matrix, np.flatnonzero(lower == upper)):
         place = programme.new_unknown(0.0, size=slopes[k])
         terms.append((Equality(matrix[k], place, programme.x, d, lower[k]), np.array([k])))

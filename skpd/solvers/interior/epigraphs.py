@@ -7,8 +7,8 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from .cones import Cones, EuclideanNorms, Groups
-from .slack_multiplier_pairs import ConeVector
 from .systems import NewtonSystem
+from .terms import ConeVector
 
 
 class EuclideanEpigraph(Cones):

@@ -11,11 +11,12 @@ from ..._typing import Array, Indices
 from ...penalties import LInf
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .maps import PredictionsWithColumn
+from .loss_terms import Intervals
+from .maps import WithColumn
 from .method import minimise
 from .programme import Programme
+from .representation import Representation
 from .settings import SETTINGS, WORKING_SETS
-from .terms import Intervals
 
 
 def interior_on_working_sets(context: SolverContext) -> None:
@@ -82,7 +83,7 @@ def _programme(
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
     index = programme.new_unknown(height, problem.alpha)
-    programme.predictions = PredictionsWithColumn(programme.design, column, index)
-    problem.loss.add_cones(programme)
-    sides = programme.bound_coefficients(programme.n_coefficients, index, problem.alpha)
-    return programme, sides
+    programme.predictions = WithColumn(programme.predictions, column, index)
+    cones = Representation(programme)
+    problem.loss.add_cones(cones)
+    return programme, cones.bound_coefficients(programme.n_coefficients, index, problem.alpha)

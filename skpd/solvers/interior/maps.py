@@ -8,8 +8,9 @@ from abc import ABC, abstractmethod
 from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Numbers
 from ...designs import Design
 from .systems import NewtonSystem
 
@@ -28,6 +29,10 @@ class Map(ABC):
     @abstractmethod
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         """Add A' diag(h) A to the system."""
+
+    def of_predictions(self, v: Array) -> Array:
+        """Derivatives in predictions of which A x is a function, from those in A x."""
+        return v
 
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
         """Set the chosen values of A x exactly, by changing x, if they are single unknowns."""
@@ -68,7 +73,6 @@ class OutputDifferences(Predictions):
         return np.ravel(-np.diff(super().times(x).reshape(-1, self.n_outputs), axis=1))
 
     def of_predictions(self, v: Array) -> Array:
-        """The transpose of the map from predictions to differences."""
         table = v.reshape(-1, self.n_outputs - 1)
         return np.ravel(np.diff(table, axis=1, prepend=0.0, append=0.0))
 
@@ -80,69 +84,59 @@ class OutputDifferences(Predictions):
         system.add_blocks(roots * np.diff(np.eye(self.n_outputs), axis=0))
 
 
-class PredictionsWithColumn(Predictions):
-    """The map to X w + b + t a, with an additional unknown t and a given column a.
-
-    Parameters
-    ----------
-    design : Design
-    column : ndarray of shape (n_samples,)
-        The column a.
-    place : int
-        The index of t among the unknowns.
-    """
-
-    def __init__(self, design: Design, column: Array, place: int) -> None:
-        super().__init__(design)
-        self.column, self.place = column, place
-
-    def times(self, x: Array) -> Array:
-        return cast(Array, super().times(x) + x[self.place] * self.column)
-
-    def add_adjoint(self, v: Array, out: Array) -> None:
-        super().add_adjoint(v, out)
-        out[self.place] += float(self.column @ v)
-
-    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        super().add_curvature(h, system)
-        weighted = h * self.column
-        system.border(self.place)[:] += self.design.rmatvec(weighted)
-        system.add_corner(self.place, self.place, float(self.column @ weighted))
-
-
 class Coefficients(Map):
-    """The map to w_j + factor t for some coefficients, with an additional unknown t, if any.
+    """The map to some of the coefficients.
 
     Parameters
     ----------
     indices : ndarray of int
         The coefficients.
-    place : int, default=None
-        The index of t among the unknowns.
-    factor : float, default=1.0
     """
 
-    def __init__(self, indices: Indices, place: int | None = None, factor: float = 1.0) -> None:
-        self.indices, self.place, self.factor = indices, place, factor
+    def __init__(self, indices: Indices) -> None:
+        self.indices = indices
 
     def times(self, x: Array) -> Array:
-        coef = x[self.indices]
-        return coef if self.place is None else coef + self.factor * x[self.place]
+        return x[self.indices]
 
     def add_adjoint(self, v: Array, out: Array) -> None:
         out[self.indices] += v
-        if self.place is not None:
-            out[self.place] += self.factor * float(np.sum(v))
 
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
-        if self.place is None:
-            x[self.indices[chosen]] = values
+        x[self.indices[chosen]] = values
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.diagonal[self.indices] += h
-        if self.place is not None:
-            system.border(self.place)[self.indices] += self.factor * h
-            system.add_corner(self.place, self.place, self.factor**2 * float(np.sum(h)))
+
+
+class WithColumn(Map):
+    """The map to A x + t a, with an additional unknown t and a given column a.
+
+    Parameters
+    ----------
+    image : Map
+        The map A.
+    column : float or ndarray of shape (n_terms,)
+        The column a, or the number in all its entries.
+    place : int
+        The index of t among the unknowns.
+    """
+
+    def __init__(self, image: Map, column: Numbers, place: int) -> None:
+        self.image, self.column, self.place = image, column, place
+
+    def times(self, x: Array) -> Array:
+        return cast(Array, self.image.times(x) + x[self.place] * self.column)
+
+    def add_adjoint(self, v: Array, out: Array) -> None:
+        self.image.add_adjoint(v, out)
+        out[self.place] += float(np.sum(self.column * v))
+
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
+        self.image.add_curvature(h, system)
+        weighted = h * self.column
+        self.image.add_adjoint(weighted, system.border(self.place))
+        system.add_corner(self.place, self.place, float(np.sum(self.column * weighted)))
 
 
 class Differences(Map):
@@ -159,9 +153,10 @@ class Differences(Map):
         out[: self.size - 1] -= v
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        system.diagonal[1 : self.size] += h
-        system.diagonal[: self.size - 1] += h
-        system.off_diagonal[: self.size - 1] -= h
+        differences = sp.diags_array(
+            (-np.sqrt(h), np.sqrt(h)), offsets=(0, 1), shape=(len(h), self.size)
+        )
+        system.take_penalty_rows(differences)
 
 
 class Combinations(Map):
@@ -191,4 +186,4 @@ class Combinations(Map):
         x[columns] = values[single] / rows[single, columns]
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        system.add_combinations(h, self.rows, self.matrix)
+        system.add_rows(h, self.rows)

@@ -1,148 +1,110 @@
-"""The programme of a problem: its unknowns and terms in the interior-point method."""
+"""The programme of a problem in the interior-point method: its unknowns, terms and systems."""
 
-from math import inf
-from typing import Any, Self
+from collections.abc import Callable
 
 import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...losses.base import LinearPiece
-from ...penalties import Penalty, Structure
+from ...penalties import Structure
 from ...problems import Point, Problem
-from .absolute_values import SumEpigraph
-from .coefficient_bases import CentredFeatures, basis_of
-from .cones import EuclideanNorms
-from .constraints import constraint_terms
-from .epigraphs import SquareEpigraph
-from .maps import Coefficients, Map, Predictions
+from .loss_terms import Equality
+from .maps import Map, Predictions
+from .row_systems import RowSystem
 from .settings import SETTINGS
-from .systems import FeatureSystem, NewtonSystem, RowSystem
-from .terms import DualTerm, Equality, Intervals, Quadratic, SmoothLoss, Term
+from .systems import FeatureSystem, NewtonSystem
+from .tables import Tables, basis_of
+from .terms import DualTerm, Term
 
 
 class Programme:
     """The problem of minimising cost.x + x' diag(ridge) x / 2 + the terms over unknowns x.
 
-    X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
-    columns of an array are centred, with the intercept b + mean.w. This does not change the
-    objective, and makes the Gram matrix accurate for features far from 0. Without an intercept
-    such features are centred as well, and the column of ones has the coefficient mean.w.
-
-    Losses and penalties add their terms by the methods that `Loss.add_cones` and
-    `Penalty.add_cones` list, of which those for several outputs are in
-    `skpd.solvers.interior.outputs`.
+    Parameters
+    ----------
+    problem : Problem
+    unit : float, default=None
+        The scale of objective values and of predictions; those of the problem by default.
 
     Attributes
     ----------
     x : ndarray of shape (n_unknowns,)
-        The coefficients, the intercept, and additional unknowns (`new_unknown`).
-    terms : list of Term
-    losses : list of Term
-        The terms of the rows.
+        The coefficients, the intercepts, and additional unknowns (`new_unknown`).
+    losses, penalties : list of Term
+        The terms of the rows, and the others.
+    constraints : list of (DualTerm, ndarray)
+        The terms of linear constraints, with the indices of their rows.
     other_scales : ndarray of shape (n_unknowns - n_coefficients,)
         The approximate sizes of the other unknowns.
+    completed : callable
+        The point of the problem with given coefficients, intercept and multipliers of the rows.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    completed: Callable[[Point], Point]
+
+    def __init__(self, problem: Problem, unit: float | None = None) -> None:
         self.problem = problem
+        self.unit = problem.objective_unit if unit is None else unit
+        self.scale = problem.prediction_scale if unit is None else unit
         self.counted = np.flatnonzero(problem.weights > 0.0)
         self.y, self.weights = problem.y[self.counted], problem.weights[self.counted]
-        self.n_coefficients = problem.design.shape[1]
-        self.basis = basis_of(problem.penalty, self.n_coefficients)
-        self.mean = np.zeros(self.n_coefficients)
-        self.design = self._data()
-        d = self.n_coefficients
+        d = self.n_coefficients = problem.design.shape[1]
+        self.basis = basis_of(problem.penalty, d)
+        self.tables = Tables(problem, self.counted, self.basis)
+        self.design = self.tables.design
+        self.predictions: Map = Predictions(self.design)
         self.x = np.zeros(self.design.shape[1])
-        if problem.fit_intercept:
-            self.x[d:] = self._first_intercept()
         self.cost, self.ridge = np.zeros_like(self.x), np.zeros_like(self.x)
-        self.other_scales = np.full(len(self.x) - d, problem.prediction_scale)
+        self.other_scales = np.full(len(self.x) - d, self.scale)
         # the product of a term of the penalty, relative to that of a row
         self.share = 1.0 / float(problem.total_weight or len(self.y))
         # the size of coefficients that change predictions by their scale
-        sizes = self.sizes
+        sizes = self.tables.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
-        self.width = problem.prediction_scale / sizes
-        is_small = self._has_mean_unknown or problem.constraints is not None
-        if is_small and problem.penalty.is_norm:
+        self.width = self.scale / sizes
+        has_means = not problem.fit_intercept and self.design.shape[1] > d
+        if (has_means or problem.constraints is not None) and problem.penalty.is_norm:
             # coefficients may be small for their features, as they contribute to the mean of the
             # predictions or obey constraints; an upper bound on R at the optimum bounds their size
-            self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
-        self.predictions = Predictions(self.design)
-        self.extra_rows = np.empty((0, self.n_coefficients))
+            self.width = np.minimum(self.width, self.unit / problem.alpha)
+        self.extra_rows = np.empty((0, d))
         self.losses: list[DualTerm] = []
         self.penalties: list[Term] = []
         self.constraints: list[tuple[DualTerm, Indices]] = []
-        if self._has_mean_unknown:
-            for normal in self._normals():
+        self.completed = lambda point: point
+        if has_means:
+            for normal in self.tables.normals():
                 self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x, d))
-
-    @property
-    def _has_mean_unknown(self) -> bool:
-        """Whether a column of ones stands for the means of the features, without an intercept."""
-        return not self.problem.fit_intercept and self.design.shape[1] > self.n_coefficients
-
-    def _first_intercept(self) -> Any:
-        return self.problem.null_point.intercept
-
-    def _normals(self) -> Array:
-        """The normals of the equations that define the coefficients of columns of ones.
-
-        Without an intercept, the coefficient of the column of ones is mean.w.
-        """
-        return np.append(self.mean, -1.0)[np.newaxis]
-
-    def _data(self) -> Design:
-        problem, d = self.problem, self.n_coefficients
-        X, n = problem.design.rows_as_they_are(self.counted), len(self.counted)
-        ones = problem.fit_intercept
-        sparse = not isinstance(X, np.ndarray) and X.nnz < SETTINGS.dense_share * n * d
-        if sparse and not self.basis.dense:
-            design = Design(self.basis.columns(X))
-            self.sizes = design.column_norms(self.weights)
-            return design.with_ones() if ones else design
-        values = X if isinstance(X, np.ndarray) else X.toarray()
-        centred = CentredFeatures(values, self.weights, ones, self.basis)
-        self.sizes = centred.sizes
-        if not (ones or centred.is_far):
-            return Design(self.basis.columns(np.asarray(values, dtype=np.float64)))
-        self.mean = centred.mean
-        return Design(centred.table).with_ones()
+        elif problem.fit_intercept and unit is None:
+            self.x[d:] = self.tables.relative(problem.null_point.intercept)
 
     def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
         """Add an unknown with an initial value, cost and approximate size; return its index."""
         self.x = np.append(self.x, value)
-        self.other_scales = np.append(
-            self.other_scales, self.problem.prediction_scale if size is None else size
-        )
+        self.other_scales = np.append(self.other_scales, self.scale if size is None else size)
         self.cost, self.ridge = np.append(self.cost, cost), np.append(self.ridge, 0.0)
         return len(self.x) - 1
 
-    def posed(self) -> Self:
-        """The programme with the terms of its problem: loss, penalty and constraints."""
-        if self.problem.constraints is not None:
-            self.constraints = constraint_terms(self)
-            self.penalties += [term for term, _ in self.constraints]
-        self._add_loss_and_penalty()
-        return self
-
-    def _add_loss_and_penalty(self) -> None:
-        self.problem.loss.add_cones(self)
-        self.problem.penalty.add_cones(self, self.problem.alpha)
+    def minimise_minus_intercept(self) -> None:
+        """Add -b to the objective; as columns are centred, b is its unknown minus mean.w."""
+        d = self.n_coefficients
+        self.cost[d], self.cost[:d] = -1.0, self.tables.means[0]
 
     @property
     def terms(self) -> list[Term]:
         return [*self.losses, *self.penalties]
 
-    def system(self, precise: bool = False) -> NewtonSystem:
-        """The Newton system, with a matrix of the smaller side of X unless it is precise."""
-        rows, d = self._rows_of_system(), self.n_coefficients
-        n = rows.shape[0]
-        by_rows = not precise and n < d and d > SETTINGS.few_features
-        by_rows &= not needs_features(self.problem.penalty)
-        kind = RowSystem if by_rows else FeatureSystem
-        return kind(rows, d, len(self.x) - rows.shape[1], precise)
+    def system(self) -> NewtonSystem:
+        """The Newton system, with a matrix of the smaller side of X."""
+        problem, rows, d = self.problem, self._rows_of_system(), self.n_coefficients
+        n_borders = len(self.x) - rows.shape[1]
+        if problem.rows.of_outputs:
+            kind = RowSystem if has_row_systems(problem) else FeatureSystem
+            return kind(rows, d, n_borders, self.tables.outputs)
+        # systems of the rows are too inexact to detect zeros under constraints
+        least = SETTINGS.few_features if problem.constraints is None else SETTINGS.largest_system
+        by_rows = rows.shape[0] < d and d > least and not needs_features(problem)
+        return (RowSystem if by_rows else FeatureSystem)(rows, d, n_borders)
 
     def new_rows(self, matrix: Array) -> Indices:
         """Add rows to the Newton system after those of the data, and return their indices.
@@ -162,119 +124,55 @@ class Programme:
         return self.design.with_rows(rows)
 
     def point(self) -> Point:
+        """The point with unknowns moved onto the kinks that the last step approached.
+
+        With several outputs, it is not moved if this would increase the objective by more than
+        all products.
+        """
         x = self.x.copy()
         for term in reversed(self.penalties):  # equalities, which come first, are restored last
             term.move_onto_kinks(x)
-        return self._point_of(x)
+        moved = self._point_of(x)
+        if not self.problem.rows.of_outputs:
+            return moved
+        as_it_is = self._point_of(self.x)
+        limit = self._objective(as_it_is) + sum(term.products() for term in self.terms)
+        return moved if self._objective(moved) <= limit else as_it_is
 
     def _point_of(self, x: Array) -> Point:
-        coef = self.basis.coef(x[: self.n_coefficients])
-        theta = self._dual_coef()
-        if self.problem.constraints is not None:
-            mu = np.zeros(len(self.problem.constraints))
+        problem, multipliers = self.problem, sum(term.multipliers for term in self.losses)
+        theta = np.zeros((*np.shape(multipliers)[:-1], problem.n_samples))
+        theta[..., self.counted] = multipliers
+        if problem.constraints is not None:
+            mu = np.zeros(len(problem.constraints))
             for term, rows in self.constraints:
                 mu[rows] += term.multipliers
             theta = np.append(theta, mu)
-        return Point(coef, self._intercept(x), theta)
+        coef = self.basis.coef(x[: self.n_coefficients])
+        return self.completed(Point(coef, self.tables.intercept(x), theta))
 
-    def _intercept(self, x: Array) -> Any:
-        d = self.n_coefficients
-        return float(x[d] - self.mean @ x[:d]) if self.problem.fit_intercept else 0.0
-
-    def _dual_coef(self) -> Array:
-        theta = np.zeros(self.problem.n_samples)
-        theta[self.counted] = sum(term.multipliers for term in self.losses)
-        return theta
-
-    def add_half_squares(self) -> None:
-        self.losses.append(Quadratic(self.predictions, self.y, self.weights, self.x))
-
-    def add_smooth(self) -> None:
-        evaluator = self.problem.loss.evaluator
-        self.losses.append(SmoothLoss(self.predictions, evaluator, self.y, self.weights, self.x))
-
-    def add_pieces(self, pieces: list[LinearPiece]) -> None:
-        for piece in pieces:
-            self.losses.append(Intervals(
-                self.predictions, sign=piece.sign, offset=piece.offset, lower=piece.lower,
-                upper=piece.upper, q=piece.curvature, weights=self.weights, x=self.x,
-                width=self.problem.prediction_scale,
-            ))  # fmt: skip
-
-    def _add(self, image: Map, **term: Any) -> Intervals:
-        """Add a term that is linear in pieces (`Intervals`) to those of the penalty."""
-        added = Intervals(image, share=self.share, x=self.x, **term)
-        self.penalties.append(added)
-        return added
-
-    def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
-        """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
-        l1, l2, lower, upper = np.broadcast_arrays(l1, l2, lower, upper, self.width)[:4]
-        self.ridge[: self.n_coefficients] += l2
-        indices = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
-        if len(indices):
-            width, l1_weights = self.width[indices], l1[indices]
-            self._add(Coefficients(indices), lower=-l1_weights, upper=l1_weights, width=width)
-        for sign, limit in ((1.0, upper), (-1.0, -lower)):
-            indices = np.flatnonzero(np.isfinite(limit))
-            if len(indices):
-                # with a bound of 0, the l1 term is part of the limit, as w_j has one sign
-                slope = np.where(limit[indices] == 0.0, l1[indices], 0.0)
-                width = self.width[indices]
-                self._add(
-                    Coefficients(indices), sign=sign, offset=sign * limit[indices], lower=-slope,
-                    upper=inf, width=width,
-                    slope=np.where(slope > 0.0, slope, self.problem.objective_unit / width),
-                )  # fmt: skip
-
-    def add_group_norms(self, starts: Indices, weights: Array) -> None:
-        if len(weights):
-            counts = np.diff(starts)
-            squares = self.width[: starts[-1]] ** 2
-            width = np.sqrt(np.add.reduceat(squares, starts[:-1]) / counts)
-            self.penalties.append(
-                EuclideanNorms(starts, weights, self.share, width * np.sqrt(counts))
-            )
-
-    def add_largest_size(self, weight: float) -> None:
-        place = self.new_unknown(float(np.max(self.width)), weight)
-        self.bound_coefficients(self.n_coefficients, place, weight)
-
-    def bound_coefficients(self, d: int, index: int, multiplier: float) -> list[Intervals]:
-        """Add the constraints |w_j| <= t for the first d coefficients and the unknown t."""
-        return [
-            self._add(
-                Coefficients(np.arange(d), index, -sign), sign=sign, lower=0.0, upper=inf,
-                width=float(self.x[index]), slope=SETTINGS.first_share * multiplier / d,
-            )
-            for sign in (1.0, -1.0)
-        ]  # fmt: skip
-
-    def add_l1_ball(self, radius: float) -> None:
-        # a larger ball decreases the objective by at most the loss of the best constant
-        self.penalties.append(SumEpigraph(
-            self.n_coefficients, None, self.new_unknown(0.0), radius,
-            self.problem.objective_unit / radius, self.share,
-        ))  # fmt: skip
-
-    def add_elastic_net_ball(self, radius: float, l1_ratio: float) -> None:
-        """Add the constraint of an elastic net ball, with lam the part of the l1 norm."""
-        d, lam = self.n_coefficients, SETTINGS.first_share * radius
-        multiplier = self.problem.objective_unit / radius
-        place = self.new_unknown(lam, size=radius)
-        self.penalties.append(SumEpigraph(
-            d, place, self.new_unknown(0.0), lam, multiplier, self.share, l1_ratio,
-        ))  # fmt: skip
-        self.penalties.append(SquareEpigraph(
-            d, place, self.new_unknown(0.0), lam, multiplier, self.share, radius, 1.0 - l1_ratio,
-        ))  # fmt: skip
-
-    def add_differences(self, weight: float) -> None:
-        if weight > 0.0 and self.n_coefficients > 1:
-            image, width = self.basis.differences(self.width)
-            self._add(image, lower=-weight, upper=weight, width=width)
+    def _objective(self, point: Point) -> float:
+        problem = self.problem
+        coef, intercept = problem.feasible_model(point.coef, point.intercept)
+        z = problem.matvec(problem.join(coef, intercept))
+        loss = float(problem.weights @ problem.loss.value(problem.y, z))
+        return loss + problem.alpha * problem.penalty.value(coef)
 
 
-def needs_features(penalty: Penalty) -> bool:
-    """Whether systems must be over the features: the penalty's curvature is singular or banded."""
+def needs_features(problem: Problem) -> bool:
+    """Whether systems are over the features: the penalty's curvature is singular or banded."""
+    penalty = problem.penalty
     return penalty.structure is Structure.CHAINED or len(penalty.free_features.columns) > 0
+
+
+def has_row_systems(problem: Problem) -> bool:
+    """Whether Newton systems of several outputs have a matrix over the rows of all outputs.
+
+    They are at most half as many as the coefficients. Squared l2 penalties are left to methods in
+    the row space.
+    """
+    penalty, n, d = problem.penalty, problem.n_samples, problem.n_variables
+    if penalty.is_ridge or penalty.structure is Structure.SPECTRAL or needs_features(problem):
+        return False
+    is_wide = d >= max(SETTINGS.features_per_row * n, SETTINGS.few_features)
+    return is_wide and n <= SETTINGS.largest_system and not problem.loss.of_quantiles

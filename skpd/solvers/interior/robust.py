@@ -1,22 +1,21 @@
-"""The robust SVM as a programme of the interior-point method."""
+"""The terms of the robust SVM in the interior-point method."""
 
-from dataclasses import replace
+from functools import partial
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Point
+from ...problems import Point, Problem
 from ...problems.robust import first_flip, terms_of
 from .absolute_values import SumEpigraph
 from .epigraphs import EuclideanEpigraph
-from .maps import Predictions
 from .programme import Programme
+from .representation import Representation
 from .settings import SETTINGS
-from .slack_multiplier_pairs import Maxima
 from .systems import NewtonSystem
-from .terms import DualTerm
+from .terms import DualTerm, Maxima
 
 
 class DoubtfulLabels(Maxima, DualTerm):
@@ -26,30 +25,24 @@ class DoubtfulLabels(Maxima, DualTerm):
 
     Parameters
     ----------
-    predictions : Predictions
-    y, weights : ndarray of shape (n_samples,)
+    programme : Programme
     kappa : float
     lam_index : int
         The index of lam among the unknowns.
     flipped : float
         The initial r, below 2/3.
-    x : ndarray of shape (n_unknowns,)
-        The initial unknowns.
     """
 
     axis = 0
 
-    def __init__(
-        self, predictions: Predictions, y: Array, weights: Array, kappa: float, lam_index: int,
-        flipped: float, x: Array,
-    ) -> None:  # fmt: skip
-        self.predictions, self.y, self.weights = predictions, y, weights
-        self.kappa, self.lam_index = kappa, lam_index
-        self.dual = np.empty((3, len(y)))
-        self.dual[0], self.dual[1], self.dual[2] = 1.0 / 3.0, flipped, 2.0 / 3.0 - flipped
-        scores = self._scores(x)
+    def __init__(self, programme: Programme, kappa: float, lam_index: int, flipped: float) -> None:
+        self.predictions, self.kappa, self.lam_index = programme.predictions, kappa, lam_index
+        self.y, self.weights = programme.y, programme.weights
+        first = [[1.0 / 3.0], [flipped], [2.0 / 3.0 - flipped]]
+        self.dual = np.tile(first, len(self.y))
+        scores = self._scores(programme.x)
         self.slack = 2.0 + np.abs(scores[0]) - [[1.0], [1.0], [0.0]] - scores
-        self.degree = 3.0 * float(np.sum(weights))
+        self.degree = 3.0 * float(np.sum(self.weights))
 
     @property
     def multipliers(self) -> Array:
@@ -73,55 +66,46 @@ class DoubtfulLabels(Maxima, DualTerm):
         twice = self.kappa**2 * two * (one + three) / total
         system.add_rows(self.weights * margin)
         lam = self.lam_index
-        border = self.predictions.design.rmatvec(self.weights * self.y * mixed)
-        system.border(lam)[:] += border
+        self.predictions.add_adjoint(self.weights * self.y * mixed, system.border(lam))
         system.add_corner(lam, lam, float(self.weights @ twice))
 
 
-class RobustProgramme(Programme):
-    """The programme of the robust SVM, with two multipliers p and r for each row."""
-
-    def _add_loss_and_penalty(self) -> None:
-        penalty: Any = self.problem.penalty
-        _, lower, upper = penalty.free_features
-        d = self.n_coefficients - len(lower)
-        q, epsilon, kappa, ridge = terms = terms_of(self.problem)
-        self.ridge[:d] = ridge
-        if d < self.n_coefficients:
-            free = np.full((2, self.n_coefficients), [[-inf], [inf]])
-            free[:, d:] = lower, upper
-            self.add_separable(lower=free[0], upper=free[1])
-        elif kappa == inf:
-            self.problem.loss.add_cones(self)
-            terms.norm.add_cones(self, epsilon)
+def add_robust_terms(programme: Programme) -> None:
+    """Add the loss and the penalty of the robust SVM, with multipliers p and r for each row."""
+    problem, cones = programme.problem, Representation(programme)
+    penalty: Any = problem.penalty
+    _, lower, upper = penalty.free_features
+    d = programme.n_coefficients - len(lower)
+    q, epsilon, kappa, ridge = terms = terms_of(problem)
+    programme.ridge[:d] = ridge
+    programme.completed = partial(_completed, problem)
+    if len(lower):
+        free = np.full((2, programme.n_coefficients), [[-inf], [inf]])
+        free[:, d:] = lower, upper
+        cones.add_separable(lower=free[0], upper=free[1])
+    if kappa == inf:
+        problem.loss.add_cones(cones)
+        if not len(lower):
+            terms.norm.add_cones(cones, epsilon)
             return
-        size = sqrt(float(np.sum(self.problem.squares[:d])))
-        lam = SETTINGS.first_radius / max(epsilon, size)
-        flipped = first_flip(self.problem)
-        place = self.new_unknown(lam, epsilon)
-        rows = self.predictions, self.y, self.weights
-        multiplier = epsilon
-        if kappa == inf:
-            self.problem.loss.add_cones(self)
-        else:
-            self.losses = [DoubtfulLabels(*rows, kappa, place, flipped, self.x)]
-            multiplier -= kappa * flipped
-        if q == inf:
-            self.bound_coefficients(d, place, multiplier)
-            return
-        epigraph = SumEpigraph if q == 1 else EuclideanEpigraph
-        height = self.new_unknown(0.0)
-        self.penalties.append(epigraph(d, place, height, lam, multiplier, self.share))
+    size = sqrt(float(np.sum(problem.squares[:d])))
+    lam = SETTINGS.first_radius / max(epsilon, size)
+    place, multiplier = programme.new_unknown(lam, epsilon), epsilon
+    if kappa < inf:
+        flipped = first_flip(problem)
+        multiplier -= kappa * flipped
+        programme.losses.append(DoubtfulLabels(programme, kappa, place, flipped))
+    if q == inf:
+        cones.bound_coefficients(d, place, multiplier)
+        return
+    epigraph = SumEpigraph if q == 1 else EuclideanEpigraph
+    height = programme.new_unknown(0.0)
+    programme.penalties.append(epigraph(d, place, height, lam, multiplier, programme.share))
 
-    def _point_of(self, x: Array) -> Point:
-        point = super()._point_of(x)
-        return replace(point, coef=np.append(point.coef, 0.0))  # a certificate has the best radius
 
-    def _dual_coef(self) -> Array:
-        theta = np.zeros((2, self.problem.n_samples))
-        (rows,) = self.losses
-        if self.problem.loss.kappa < inf:
-            theta[:, self.counted] = rows.multipliers
-        else:
-            theta[0, self.counted] = np.clip(-self.y * rows.multipliers, 0.0, 1.0)
-        return theta
+def _completed(problem: Problem, point: Point) -> Point:
+    """A point with two multipliers for each row; a certificate has the best radius."""
+    theta: Array = point.dual_coef
+    if problem.loss.kappa == inf:
+        theta = np.stack([np.clip(-problem.y * theta, 0.0, 1.0), np.zeros_like(theta)])
+    return Point(np.append(point.coef, 0.0), point.intercept, theta)

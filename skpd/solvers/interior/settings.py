@@ -66,10 +66,8 @@ class InteriorSettings:
     features_per_row: float = 2.0
     # Shares of the diagonal to add until a matrix is positive definite in floating-point numbers
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-    # Multiplications in A'A up to which A is decomposed, in less than a millisecond
-    largest_decomposition: float = 2e5
-    # The same limit for precise systems, including rows of the penalty, 0.1 s
-    largest_precise_decomposition: float = 2e8
+    # Multiplications in A'A up to which A is decomposed, in about a millisecond
+    largest_decomposition: float = 3e5
     # The same limit for several outputs, which have many coefficients and rows for few samples;
     # the decomposition takes as long as the rest of an iteration
     largest_outputs_decomposition: float = 2e7

@@ -1,15 +1,13 @@
-"""The terms of an objective in the interior-point method, and their interface (`Term`)."""
+"""Terms of an objective in the interior-point method: interface, slacks and multipliers."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
-from ... import kernels
 from ..._typing import Array, Numbers
-from .maps import Map
-from .settings import SETTINGS
 from .systems import NewtonSystem
 
 
@@ -103,227 +101,156 @@ class DualTerm(Term):
         """The derivatives of the term in A x, without the weights."""
 
 
-class Quadratic(DualTerm):
-    """The term sum_k c_k s_k^2 / 2 with s = A x - offset."""
+@dataclass(frozen=True, eq=False)
+class ConeVector:
+    """A vector (t_g, w_g) for every group of coefficients: its head t and its tail w."""
 
-    def __init__(self, image: Map, offset: Array, weights: Array, x: Array) -> None:
-        self.image, self.weights = image, weights
-        self.s = image.times(x) - offset
+    head: Array
+    tail: Array
 
-    @property
-    def multipliers(self) -> Array:
-        return self.s
+    def __add__(self, other: "ConeVector") -> "ConeVector":
+        return ConeVector(self.head + other.head, self.tail + other.tail)
 
-    def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.multipliers, out)
-
-    def factorise(self, system: NewtonSystem) -> None:
-        self.image.add_curvature(self.weights, system)
-
-    def set_step(self, dx: Array) -> None:
-        self.s_step = self.image.times(dx)
-
-    def move(self, primal: float, dual: float) -> None:
-        self.s = self.s + primal * self.s_step
+    def __rmul__(self, factor: float) -> "ConeVector":
+        return ConeVector(factor * self.head, factor * self.tail)
 
 
-class Smooth(Quadratic):
-    """The base class of smooth terms f(s) with s = A x, whose gradients are their multipliers.
-
-    The step length is limited by the error of the Newton model.
-    """
-
-    quadratic = False
-
-    @abstractmethod
-    def derivative(self, s: Array) -> Array:
-        """The derivatives of f without the weights."""
-
-    @property
-    def multipliers(self) -> Array:
-        return self.derivative(self.s)
-
-    @abstractmethod
-    def model_change(self, s_step: Array) -> Array:
-        """The change of the derivatives by the Newton model, for a change of s."""
-
-    def add_model_error(self, length: float, out: Array) -> None:
-        s_step = length * self.s_step
-        error = self.derivative(self.s + s_step) - self.multipliers - self.model_change(s_step)
-        self.image.add_adjoint(self.weights * error, out)
+Vector = TypeVar("Vector", Array, ConeVector)
 
 
-class SmoothLoss(Smooth):
-    """The smooth term sum_k c_k l(y_k, s_k) with s = A x, for a loss with a second derivative."""
+class Pairs(Term, Generic[Vector]):
+    """The base class of terms with pairs of slacks and multipliers in a cone.
 
-    def __init__(self, image: Map, evaluator: Any, y: Array, weights: Array, x: Array) -> None:
-        super().__init__(image, np.zeros(len(y)), weights, x)
-        self.y, self.evaluator = y, evaluator
-
-    def derivative(self, s: Array) -> Array:
-        return self._derivatives(s)[0]
-
-    def _derivatives(self, s: Array) -> tuple[Array, Array]:
-        """The first derivatives, and the second ones times the weights."""
-        first, weighted, curvature = (np.empty(len(s)) for _ in range(3))
-        self.evaluator.smoothed_derivatives(
-            self.y, self.weights, s, s, inf, first, weighted, curvature
-        )
-        return first, curvature
-
-    def factorise(self, system: NewtonSystem) -> None:
-        _, curvature = self._derivatives(self.s)
-        curvature = np.maximum(curvature, self.weights * SETTINGS.least_curvature)
-        self.h = curvature / self.weights
-        self.image.add_curvature(curvature, system)
-
-    def model_change(self, s_step: Array) -> Array:
-        return self.h * s_step
-
-
-class Equality(DualTerm):
-    """The constraint normal.x = offset, with its multiplier as an unknown.
-
-    Parameters
+    Attributes
     ----------
-    normal : ndarray of shape (n_core,) or fewer
-        The normal; its further entries are 0.
-    index : int
-        The index of the multiplier among the unknowns.
-    x : ndarray
-        The current unknowns.
-    n_coefficients : int
-        The number of coefficients among the unknowns, which `move_onto_kinks` may change.
-    offset : float, default=0.0
-    """
-
-    def __init__(
-        self, normal: Array, index: int, x: Array, n_coefficients: int, offset: float = 0.0
-    ) -> None:
-        self.normal, self.index = normal, index
-        self.n_coefficients, self.offset = n_coefficients, offset
-        self.value, self.multiplier = self._product(x) - offset, 0.0
-
-    def _product(self, x: Array) -> float:
-        return float(self.normal @ x[: len(self.normal)])
-
-    @property
-    def multipliers(self) -> Array:
-        return np.array([self.multiplier])
-
-    def add_gradient(self, out: Array) -> None:
-        out[: len(self.normal)] += self.multiplier * self.normal
-        out[self.index] += self.value
-
-    def factorise(self, system: NewtonSystem) -> None:
-        system.border(self.index)[: len(self.normal)] += self.normal
-
-    def set_step(self, dx: Array) -> None:
-        self.value_step, self.multiplier_step = self._product(dx), float(dx[self.index])
-
-    def move(self, primal: float, dual: float) -> None:
-        self.value += primal * self.value_step
-        self.multiplier += dual * self.multiplier_step
-
-    def move_onto_kinks(self, x: Array) -> None:
-        """Restore the equality after coefficients were moved, by changing non-zero ones."""
-        coefficients = slice(self.n_coefficients)
-        shares = self.normal[coefficients] * np.abs(x[coefficients])
-        size = float(self.normal[coefficients] @ shares)
-        if size > 0.0:
-            x[coefficients] -= (self._product(x) - self.offset) / size * shares
-
-
-class Intervals(DualTerm):
-    """The term sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2.
-
-    Here s = sign (A x - offset). Such terms are losses of rows and penalties of coefficients that
-    are linear or quadratic in pieces: ``abs(s)`` for [-1, 1], max(0, s) for [0, 1], half the
-    square of max(0, s) with q = 1 for [0, inf), and the constraint s <= 0 with q = 0 for [0, inf).
-    With slacks p, x >= 0 of the bounds on u ::
-
-        s = q u + x - p,    p (u - lower) = mu,    x (upper - u) = mu
-
-    on the central path. All variables except s are eliminated from a Newton step, which leaves the
-    curvature 1 / (q + p / (u - lower) + x / (upper - u)) in s.
-
-    Parameters
-    ----------
-    image : Map
-        The map A.
-    sign, offset : float or ndarray of shape (n_terms,)
-    lower, upper : float or ndarray of shape (n_terms,)
-        Bounds on u; lower must be finite, and upper finite either everywhere or nowhere.
-    q : float
-    weights : ndarray of shape (n_terms,) or 1.0
-        The weights c.
+    slack, dual : ndarray or ConeVector
+    slack_step, dual_step : ndarray or ConeVector
+        The steps that `set_step` computed.
     share : float
-        The products of these terms on the central path, in units of mu.
-    x : ndarray of shape (n_unknowns,)
-        The initial unknowns.
-    width : float or ndarray of shape (n_terms,)
-        The initial size of the slacks, in the units of s.
-    slope : float or ndarray of shape (n_terms,)
-        The initial distance of u from a lower bound, if there is no upper bound and q is 0.
+        The products on the central path, in units of mu.
     """
 
-    def __init__(
-        self, image: Map, *, sign: Numbers = 1.0, offset: Numbers = 0.0, lower: Numbers,
-        upper: Numbers, q: float = 0.0, weights: Numbers = 1.0, share: float = 1.0, x: Array,
-        width: Numbers, slope: Numbers = 1.0,
-    ) -> None:  # fmt: skip
-        self.image = image
-        self.linear = q == 0.0
-        s = sign * (image.times(x) - offset)
-        size = len(s)
-        self.offset = _of_length(size, offset)
-        two_sided = bool(np.isfinite(upper).all())
-        weights = _of_length(size, weights)
-        self.rows = kernels.IntervalTerms(
-            s, _of_length(size, sign), weights, _of_length(size, lower),
-            _of_length(size, upper) if two_sided else None, _of_length(size, width),
-            _of_length(size, slope), q, share,
-        )  # fmt: skip
-        self.at_kink = np.zeros(size, dtype=bool)
-        self.degree = share * (1 + two_sided) * float(np.sum(weights))
+    linear = True
+    slack: Vector
+    dual: Vector
+    slack_step: Vector
+    dual_step: Vector
+    share: float = 1.0
 
-    @property
-    def multipliers(self) -> Array:
-        """The derivatives of the terms in A x."""
-        return self.rows.multipliers()
+    @abstractmethod
+    def _add_adjoint(self, dual: Vector, out: Array) -> None:
+        """Add the gradient that multipliers have in the unknowns."""
+
+    @abstractmethod
+    def _product(self, slack: Vector, dual: Vector) -> float:
+        """The sum of the products of slacks and multipliers."""
+
+    @abstractmethod
+    def _largest_step(self, x: Vector, step: Vector) -> float:
+        """The largest t with x + t step in the cone."""
 
     def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.rows.gradient(), out)
-
-    def factorise(self, system: NewtonSystem) -> None:
-        self.image.add_curvature(self.rows.factorise(), system)
-
-    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
-        predictor = self.step if corrected else None
-        self.image.add_adjoint(self.rows.shift(mu, predictor), out)
-
-    def set_step(self, dx: Array) -> None:
-        self.step = self.rows.direction(self.image.times(dx))
-
-    def move(self, primal: float, dual: float) -> None:
-        self.rows.move(self.step, primal, dual)
-
-    def predict_kinks(self) -> None:
-        self.at_kink = self.rows.towards_kinks(self.step).view(bool)
-
-    def move_onto_kinks(self, x: Array) -> None:
-        self.image.set_where(self.at_kink, self.offset[self.at_kink], x)
-
-    def products(self) -> float:
-        return self.rows.products()
-
-    def products_after(self, primal: float, dual: float) -> float:
-        return self.rows.products_after(self.step, primal, dual)
+        self._add_adjoint(self.dual, out)
 
     def largest_steps(self) -> tuple[float, float]:
-        return self.rows.largest_steps(self.step)
+        primal = self._largest_step(self.slack, self.slack_step)
+        return primal, self._largest_step(self.dual, self.dual_step)
+
+    def products(self) -> float:
+        return self._product(self.slack, self.dual)
+
+    def products_after(self, primal: float, dual: float) -> float:
+        slack = self.slack + primal * self.slack_step
+        return self._product(slack, self.dual + dual * self.dual_step)
+
+    def move(self, primal: float, dual: float) -> None:
+        self.slack = self.slack + primal * self.slack_step
+        self.dual = self.dual + dual * self.dual_step
 
 
-def _of_length(size: int, values: Numbers) -> Array:
-    """The values broadcast to one number for each term."""
-    return np.ascontiguousarray(np.broadcast_to(values, (size,)), dtype=np.float64)
+class NumberPairs(Pairs[Array]):
+    """The base class of terms with pairs of slacks and multipliers that are not negative.
+
+    Attributes
+    ----------
+    weights : float or ndarray
+        The weights of the products in a sum.
+    ratio : ndarray
+        The ratios of multipliers to slacks.
+    centering : ndarray
+        The changes of multipliers that give products of mu, for fixed slacks.
+    """
+
+    weights: Numbers = 1.0
+    ratio: Array
+    centering: Array
+
+    def _center(self, mu: float | None, corrected: bool) -> Array:
+        """Compute ``centering``, which is 0 without a mu."""
+        if mu is None:
+            self.centering = np.zeros_like(self.dual)
+        else:
+            second = self.slack_step * self.dual_step if corrected else 0.0
+            self.centering = (self.share * mu - second) / self.slack - self.dual
+        return self.centering
+
+    def _set_slack_step(self, slack_step: Array) -> None:
+        self.slack_step = slack_step
+        self.dual_step = self.centering - self.ratio * slack_step
+
+    def _largest_step(self, x: Array, step: Array) -> float:
+        fastest = float(np.min(step / x, initial=0.0))
+        return -1.0 / fastest if fastest < 0.0 else inf
+
+    def _product(self, slack: Array, dual: Array) -> float:
+        # the product of vectors is more accurate than the sum of rounded products
+        return float((self.weights * slack).ravel() @ dual.ravel())
+
+
+class Maxima(NumberPairs):
+    """The base class of terms sum_g a_g max over k of s_gk, for scores s_gk that are affine in x.
+
+    With a bound t_g on each maximum there is a slack and a multiplier for every score, ::
+
+        t_g - s_gk >= 0 (p_gk),    sum_k p_gk = a_g,
+
+    and the bounds are eliminated from a Newton step. With r_g the ratios of multipliers to slacks,
+    this leaves the curvature diag(r_g) - r_g r_g' / sum(r_g) in the scores of a group.
+
+    Attributes
+    ----------
+    axis : int
+        The axis of k in slacks and multipliers.
+    totals : float or ndarray
+        The a_g.
+    """
+
+    axis: int
+    totals: Numbers = 1.0
+
+    @abstractmethod
+    def _scores(self, x: Array) -> Array:
+        """The part of the scores that is linear in x."""
+
+    def _sums(self, pairs: Array) -> Array:
+        """The sums over the scores of each group."""
+        return cast(Array, np.sum(pairs, axis=self.axis, keepdims=True))
+
+    def _spread(self, bounds: Array) -> Array:
+        """The bound of the group of each score."""
+        return bounds
+
+    def _differentiate(self) -> None:
+        self.ratio = self.dual / self.slack
+        self.ratio_sums = self._sums(self.ratio)
+
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
+        centering = self._center(mu, corrected)
+        missing = self.totals - self._sums(self.dual)
+        self.bound_step = (self._sums(centering) - missing) / self.ratio_sums
+        self._add_adjoint(centering - self.ratio * self._spread(self.bound_step), out)
+
+    def set_step(self, dx: Array) -> None:
+        scores = self._scores(dx)
+        bound_step = self.bound_step + self._sums(self.ratio * scores) / self.ratio_sums
+        self._set_slack_step(self._spread(bound_step) - scores)

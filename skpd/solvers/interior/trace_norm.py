@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .slack_multiplier_pairs import Pairs
 from .systems import NewtonSystem
+from .terms import Pairs
 
 
 class _Scaling:
@@ -118,7 +118,7 @@ class TraceNorm(Pairs[Array]):
         self.scaling = _Scaling(self.slack, self.dual)
         self.root = np.asarray(np.linalg.qr(self._scaled_changes().T, mode="r"))
         inverse = self._of_root(np.eye(len(self.coef)), "T")
-        system.add_penalty_rows(2.0 * inverse)
+        system.take_penalty_rows(2.0 * inverse)
 
     def _scaled_changes(self) -> Array:
         """The transpose of J, with a row for each entry of N."""

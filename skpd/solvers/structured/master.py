@@ -13,19 +13,20 @@ is a coefficient that the penalty leaves free.
 
 from contextlib import suppress
 from math import inf
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs import Design
+from ...losses import Hinge
 from ...penalties import Penalty
 from ...penalties.weighted import with_coefficient
-from ...problems import Problem
+from ...problems import Problem, linear_problem
+from ..interior.loss_terms import Intervals
 from ..interior.method import minimise
 from ..interior.programme import Programme
-from ..interior.terms import Intervals
+from ..interior.representation import Representation
 from .cuts import Cuts
 from .ridge_master import minimised_with_ridge
 from .settings import SETTINGS
@@ -77,55 +78,33 @@ def minimised(
     LinAlgError
         If rounding errors end the method before it has a solution.
     """
-    problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_coefficients
+    problem, d = cuts.problem, cuts.problem.n_coefficients
     if problem.penalty.is_ridge and rho == 0.0 and len(cuts) < d:
         with suppress(LinAlgError):
             return minimised_with_ridge(cuts, accuracy)
-    penalty = _penalty_of_variables(problem, d).for_n_features(slopes.shape[1])
-    programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
+    programme = _programme(cuts, _penalty_of_variables(problem, d))
     if rho > 0.0 and centre is not None:
-        programme.stay_near(centre, rho)
+        programme.ridge[: len(centre)] += rho
+        programme.cost[: len(centre)] -= rho * centre[programme.basis.order]
     minimise(programme, accuracy)
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     return variables, np.where(shares > SETTINGS.least_share, shares, 0.0)
 
 
-class _Planes:
-    """Planes and a penalty, with the interface of a problem whose rows are the planes."""
-
-    fit_intercept = True
-    total_weight = constraints = None
-
-    def __init__(self, slopes: Array, losses: Array, penalty: Penalty, problem: Problem) -> None:
-        self.design, self.y, self.penalty = Design(slopes), losses, penalty
-        self.n_samples, self.n_coefficients = slopes.shape
-        # equal weights of the planes, which determine the scales of the columns
-        self.weights = np.full(self.n_samples, 1.0 / self.n_samples)
-        self.alpha, self.objective_unit = problem.alpha, problem.objective_unit
-        self.prediction_scale = problem.objective_unit
-
-
-class _CutsProgramme(Programme):
+def _programme(cuts: Cuts, penalty: Penalty) -> Programme:
     """The programme of -t' + alpha R(w) for t' = -t, subject to e_k + g_k.w + t' <= 0."""
-
-    def __init__(self, planes: Any) -> None:
-        super().__init__(planes)
-        d = self.n_coefficients
-        # as columns are centred, t' is the unknown after the coefficients minus mean.w
-        self.cost[d], self.cost[:d] = -1.0, self.mean
-        unit = planes.objective_unit
-        self.losses = [Intervals(
-            self.predictions, offset=-planes.y, lower=0.0, upper=inf, x=self.x,
-            width=unit, slope=1.0 / planes.n_samples,
-        )]  # fmt: skip
-        planes.penalty.add_cones(self, planes.alpha)
-
-    def _first_intercept(self) -> float:
-        """The first -t, which is somewhat below minus all planes at 0."""
-        return -2.0 * self.problem.objective_unit
-
-    def stay_near(self, centre: Array, rho: float) -> None:
-        """Add rho ||coef - centre||^2 / 2."""
-        coefficients = slice(self.n_coefficients)
-        self.ridge[coefficients] += rho
-        self.cost[coefficients] -= rho * centre[self.basis.order]
+    unit, alpha, n = cuts.problem.objective_unit, cuts.problem.alpha, len(cuts)
+    # equal weights of the planes, which determine the scales of the columns
+    planes = linear_problem(
+        Design(np.array(cuts.slopes)), cuts.losses, np.full(n, 1.0 / n), Hinge(), penalty, alpha,
+        fit_intercept=True,
+    )  # fmt: skip
+    programme = Programme(planes, unit)
+    programme.minimise_minus_intercept()
+    programme.x[-1] = -2.0 * unit  # somewhat below minus all planes at 0
+    programme.losses.append(Intervals(
+        programme.predictions, offset=-programme.y, lower=0.0, upper=inf, x=programme.x,
+        width=unit, slope=1.0 / n,
+    ))  # fmt: skip
+    planes.penalty.add_cones(Representation(programme), alpha)
+    return programme
