@@ -1,6 +1,7 @@
 """Sums over the rows of one problem that workers hold (`DaskShards`)."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import finalize
@@ -9,11 +10,11 @@ import dask.array as da
 import numpy as np
 
 from .._typing import Array
-from ..designs.sums import Sums, halves
+from ..designs.sums import Sums
 from ..problems.shards.remote_dual import RemoteKey
 from ..problems.shards.shard import Shard
 from ..problems.shards.shards import RowsLostError, Shards
-from .row_store import RowSpecification, RowStore, added_or_none, merged
+from .row_store import RowSpecification, RowStore, merged, sums_of_ranges
 from .worker_group import WorkerGroup, WorkersLostError
 
 T = TypeVar("T")
@@ -52,23 +53,16 @@ class DaskShards(Shards):
         return keys
 
     def each(self, function: Callable[[Shard], T]) -> list[T]:
-        return list(merged(self._ask(partial(RowStore.each, function=function))).values())
+        return list(merged(self._ask(RowStore.each, function)).values())
 
     def sums(self, function: Callable[[Shard], Sums | None]) -> dict[str, Any]:
         n_chunks = self.workers.n_chunks
-        request = partial(RowStore.sums, function=function, n_chunks=n_chunks)
-        parts = merged(self._ask(request))
-
-        def of(first: int, last: int) -> Sums | None:
-            if (first, last) in parts:
-                return parts[first, last]
-            return added_or_none(*(of(*half) for half in halves(first, last)))
-
-        sums = of(0, n_chunks)
+        parts = merged(self._ask(RowStore.sums, function, n_chunks=n_chunks))
+        (sums,) = sums_of_ranges(parts, lambda part: part, 0, n_chunks).values()
         assert sums is not None  # as some chunk has rows
         return sums
 
-    def _ask(self, request: Callable[..., T]) -> list[T]:
+    def _ask(self, request: Callable[..., T], function: Callable, **given: int) -> list[T]:
         """The results of all workers for a request about the shards of this problem.
 
         Raises
@@ -76,13 +70,13 @@ class DaskShards(Shards):
         RowsLostError
             If workers were lost and vectors were kept with them.
         """
+        of_problem = partial(
+            request, problem=self._problem, function=self.releasing(function), **given
+        )
         while True:
-            of_problem = partial(request, problem=self._problem, released=self.released())
-            try:
+            with suppress(WorkersLostError):
                 if self._generation == self.workers.generation:
                     return self.workers.ask(of_problem)
-            except WorkersLostError:
-                pass
             self._generation = self.workers.generation
             if self._n_keys:
                 raise RowsLostError

@@ -2,19 +2,17 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from threading import RLock
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from dask.sizeof import sizeof
-from distributed import Actor, Client, Future, wait
-from distributed.actor import BaseActorFuture
-from distributed.client import FutureCancelledError
+from distributed import Actor, CancelledError, Client, Future, wait
 
 from .._warn import warn
 from ..problems.shards.shard import Shard
@@ -25,11 +23,10 @@ T = TypeVar("T")
 Column = list[Future] | None  # the chunks of X, y, weights or offsets, if there are any
 
 WAIT_FOR_WORKER = 60.0  # seconds to wait for another worker where none is left
-PATIENCE = 2.0  # seconds to wait for a reply before checking that a worker is still there
-PAUSE = 0.2  # seconds in which the scheduler notices that a worker is gone
+PATIENCE = 2.0  # seconds to wait for futures before checking that there is a worker
 MOST_LOSSES = 10  # losses of workers after which a fit stops with an error
 # The errors that calls of an actor raise when its worker is gone
-LOST = OSError, RuntimeError, FutureCancelledError
+LOST = OSError, RuntimeError, CancelledError
 COLUMNS = "X", "y", "sample_weight", "offset"
 
 
@@ -38,26 +35,27 @@ class WorkersLostError(Exception):
 
 
 @dataclass(frozen=True)
-class Worker:
-    """A worker, and the actor there that stores some chunks."""
+class Store:
+    """The store of some chunks: the future of its creation, and the actor on a worker."""
 
-    address: str
-    store: Actor
-    numbers: tuple[int, ...]
+    future: Future
+    actor: Actor
+    numbers: Sequence[int]
 
-    def send(
-        self, request: Callable[[RowStore], T], dropped: Sequence[int] = ()
-    ) -> BaseActorFuture[Reply[T]] | None:
-        """The pending reply, None if the worker is lost."""
-        try:
-            pending: BaseActorFuture[Reply[T]] = self.store.reply(request, dropped)
-        except LOST:
+    def replies(
+        self, request: Callable[[RowStore], T], dropped: Sequence[int]
+    ) -> Callable[[], Reply[T] | None]:
+        """A function that waits for the reply, which is None if the worker is lost."""
+        pending = None
+        with suppress(*LOST):
+            pending = self.actor.reply(request, dropped)
+
+        def reply() -> Reply[T] | None:
+            with suppress(*LOST):
+                return None if pending is None else pending.result()
             return None
-        return pending
 
-    def ask(self, request: Callable[[RowStore], T]) -> Reply[T] | None:
-        """The reply, None if the worker is lost."""
-        return _reply_of(self.send(request))
+        return reply
 
 
 class WorkerGroup:
@@ -89,17 +87,17 @@ class WorkerGroup:
 
     def __init__(self, client: Client, compute: Callable[[bool], list[Column]]) -> None:
         self.client, self._compute = client, compute
-        self._known_workers, self._columns = set(self._threads()), compute(True)
+        self._known_workers, self._columns = self._addresses(), compute(True)
         assert self._columns[0] is not None
         self.n_chunks, self.cost, self.generation = len(self._columns[0]), Communication(), 0
         self._lock, self._problem_numbers = RLock(), count()
         self._specifications: dict[int, RowSpecification] = {}
         self._dropped = deque[int]()
-        self._workers: list[Worker] = []
+        self._stores: list[Store] = []
         self._sizes: dict[int, ChunkSize] = {}
         self._first_rows: dict[int, int] = {}
         self._store(range(self.n_chunks))
-        self._sizes = merged(self.ask_anew(RowStore.validate))
+        self._sizes = merged(self.ask_anew(RowStore.sizes))
         n_rows = [size.n_rows for size in self._sizes.values()]
         self._first_rows = dict(enumerate(np.cumsum([0, *n_rows[:-1]]).tolist()))
         filled = self.filled.values()
@@ -134,16 +132,16 @@ class WorkerGroup:
         with self._lock:
             start, cost = time.perf_counter(), self.cost
             dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
-            pending = [worker.send(request, dropped) for worker in self._workers]
-            replies = [_reply_of(each) for each in pending]
+            pending = [store.replies(request, dropped) for store in self._stores]
+            replies = [reply() for reply in pending]
             received = [reply for reply in replies if reply is not None]
             cost.n_rounds += 1
             cost.bytes_sent += len(pending) * sizeof(request)
             cost.bytes_received += sum(sizeof(reply.result) for reply in received)
             cost.seconds_waiting += time.perf_counter() - start
             if len(received) < len(replies):
-                pairs = zip(self._workers, replies, strict=True)
-                self._replace([worker for worker, reply in pairs if reply is None])
+                pairs = zip(self._stores, replies, strict=True)
+                self._replace([store for store, reply in pairs if reply is None])
                 raise WorkersLostError
             return [self._result(reply) for reply in received]
 
@@ -161,10 +159,12 @@ class WorkerGroup:
             sizes = [size.n_bytes for size in self._sizes.values()]
             raise MemoryError(
                 f"A worker is out of memory. The largest chunk of X takes {max(sizes) / 1e6:.0f} "
-                f"MB, all together {sum(sizes) / 1e6:.0f} MB for {len(self._workers)} workers, "
+                f"MB, all together {sum(sizes) / 1e6:.0f} MB for {len(self._stores)} workers, "
                 "beside which each wants room for four numbers a row: take more workers."
             ) from reply.error
-        return reply.get()
+        if reply.error is not None:
+            raise reply.error
+        return cast(T, reply.result)
 
     def parts(self, problem: int, function: Callable[[Shard], T]) -> list[Future]:
         """Futures of the results of a function for each shard, which stay with the workers.
@@ -177,23 +177,15 @@ class WorkerGroup:
         filled = self.filled
         futures = {
             number: self.client.submit(
-                _part_of, worker.store,
-                partial(RowStore.of_shard, problem=problem, number=number, function=function),
-                workers=[worker.address], pure=False,
+                _part_of, store.future, problem=problem, number=number, function=function,
+                pure=False,
             )
-            for worker in self._workers for number in worker.numbers if number in filled
+            for store in self._stores for number in store.numbers if number in filled
         }  # fmt: skip
-        lost, late = list[Worker](), True
-        while late and not lost:
-            late = _are_late(list(futures.values()))
-            lost = [worker for worker in self._workers if worker.ask(RowStore.validate) is None]
-        if lost:
-            with self._lock:
-                self._replace(lost)
-            raise WorkersLostError
-        for future in futures.values():
-            if future.status != "finished":
-                raise future.exception()
+        wait(list(futures.values()))
+        if failed := [future for future in futures.values() if future.status != "finished"]:
+            self.ask(RowStore.sizes)  # which raises an error if workers are lost
+            raise failed[0].exception()
         return [futures[number] for number in filled]
 
     # Problems
@@ -201,16 +193,13 @@ class WorkerGroup:
     def new_problem(self, specification: RowSpecification) -> int:
         """Have all workers create shards for a problem, and return the number of the problem."""
         number = next(self._problem_numbers)
-        self._specifications[number] = specification
-        self.ask_anew(self._creation(number))
-        return number
-
-    def _creation(self, problem: int) -> Callable[[RowStore], None]:
-        """The request to create the shards of a problem."""
-        return partial(
-            RowStore.create_shards, problem=problem, first_rows=self._first_rows,
-            specification=self._specifications[problem],
+        create = partial(
+            RowStore.create_shards, problem=number, specification=specification,
+            first_rows=self._first_rows,
         )  # fmt: skip
+        self.ask_anew(create)
+        self._specifications[number] = specification
+        return number
 
     def divide_weights(self, problem: int, total: float) -> None:
         """Record that all weights of a problem were divided by ``total``, for later workers."""
@@ -225,7 +214,7 @@ class WorkerGroup:
     # Assignment of chunks to workers
 
     def _store(self, numbers: Sequence[int]) -> None:
-        """Have some chunks stored, each on a worker that already has it.
+        """Have workers store some chunks, which Dask computes, again if a worker was lost.
 
         Raises
         ------
@@ -233,119 +222,98 @@ class WorkerGroup:
             If chunks cannot be computed, or if there is no worker.
         """
         for _ in range(MOST_LOSSES):
-            lost: list[int] = []
-            for address, (future, stored) in self._new_stores(numbers).items():
-                store = self._created(future, address)
-                if store is None:
-                    lost += stored
-                else:
-                    self._workers.append(Worker(address, store, tuple(stored)))
-            if not lost:
+            chunks = [[column[k] for k in numbers] for column in self._columns if column]
+            if not self._finished([future for column in chunks for future in column]):
+                self._compute_anew()
+                continue
+            self._require_computed(numbers)
+            stores = self._new_stores(numbers)
+            if not self._finished(stores):
+                continue
+            numbers = []
+            for future, share in stores.items():
+                try:
+                    self._stores.append(Store(future, future.result(), share))
+                except LOST:
+                    numbers += share
+            if not numbers:
                 return
-            numbers = lost
-            time.sleep(PAUSE)
-        raise RuntimeError(f"No worker keeps the chunks {numbers} of X for long enough.")
+        raise RuntimeError(f"No worker keeps the chunks {list(numbers)} of X for long enough.")
 
-    def _created(self, future: Future, address: str) -> Actor | None:
-        """The store that a worker creates, None if the worker is lost meanwhile."""
+    def _finished(self, futures: Collection[Future]) -> bool:
+        """Whether futures finish or fail; False if all workers that they were for are gone.
+
+        Dask computes what is lost with a worker again. But if there was no worker at all for a
+        while, others never get tasks that were for certain workers. Chunks that cannot be computed
+        again are neither finished nor failed after a wait.
+        """
+        end = time.monotonic() + WAIT_FOR_WORKER
         while True:
             try:
-                store: Actor = future.result(timeout=PATIENCE)
-            except LOST as error:
-                if not isinstance(error, TimeoutError) or address not in self._threads():
-                    return None
-            else:
-                return store
-
-    def _computed(self, numbers: Sequence[int]) -> list[list[Future]]:
-        """Futures of some chunks of X, y and weights, after they have been computed.
-
-        The scheduler recomputes chunks that are lost with a worker, if that is possible. But if
-        there was no worker at all for a while, it does not reassign their tasks to new workers:
-        the chunks are then computed again by new tasks.
-
-        Raises
-        ------
-        RuntimeError
-            If a chunk cannot be computed, or if there is no worker.
-        """
-        chunks = self._finished_chunks(numbers)
-        names = [name for name, column in zip(COLUMNS, self._columns, strict=True) if column]
-        for name, column in zip(names, chunks, strict=True):
-            for k, future in zip(numbers, column, strict=True):
-                if future.status == "finished":
-                    continue
-                error = future.exception() if future.status == "error" else None
-                how = f"be computed: {error!r}" if error else f"come back: it is {future.status}"
-                raise RuntimeError(f"Chunk {k} of {name} cannot {how}.") from error
-        return chunks
-
-    def _finished_chunks(self, numbers: Sequence[int]) -> list[list[Future]]:
-        """Futures of chunks, finished or failed, or as they are after a wait without workers."""
-        end = time.monotonic() + WAIT_FOR_WORKER
-        while True:
-            chunks = [[column[k] for k in numbers] for column in self._columns if column]
-            futures = [future for column in chunks for future in column]
-            late = _are_late(futures)
-            if all(future.status not in ("lost", "pending") for future in futures):
-                return chunks
-            if late and not self._known_workers <= (workers := set(self._threads())):
-                self._compute_anew(workers)
-            elif late and any(self.client.processing().values()):
+                wait(futures, timeout=PATIENCE)
+                return True
+            except TimeoutError:
+                if self._known_workers.isdisjoint(self._addresses()):
+                    return False
+            except CancelledError:
+                return True
+            if any(self.client.processing().values()):
                 end = time.monotonic() + WAIT_FOR_WORKER
             elif time.monotonic() > end:
-                return chunks
-            else:
-                time.sleep(PAUSE)
+                return True
 
-    def _compute_anew(self, workers: set[str]) -> None:
-        """Compute the chunks that are not finished by new tasks."""
+    def _compute_anew(self) -> None:
+        """Compute the chunks that are not finished by new tasks, for any worker."""
         for future in [f for column in self._columns if column for f in column]:
             if future.status != "finished":
-                future.release()  # the scheduler then forgets the place of the chunk
-        self._threads()  # its reply comes after the scheduler has done that
-        self._columns, self._known_workers = self._compute(False), workers
+                future.release()  # the scheduler then forgets which workers it was for
+        self._known_workers = self._addresses()  # the reply comes after it has done that
+        self._columns = self._compute(False)
 
-    def _new_stores(self, numbers: Sequence[int]) -> dict[str, tuple[Future, list[int]]]:
-        """Futures of new stores and the indices of their chunks, by the address of the worker."""
-        X = self._computed(numbers)[0]
-        locations, threads = self.client.who_has(X), self._threads()
+    def _require_computed(self, numbers: Sequence[int]) -> None:
+        for name, column in zip(COLUMNS, self._columns, strict=True):
+            for k in numbers if column else ():
+                future = cast(list[Future], column)[k]
+                if future.status != "finished":
+                    error = future.exception() if future.status == "error" else None
+                    how = (
+                        f"be computed: {error!r}" if error else f"come back: it is {future.status}"
+                    )
+                    raise RuntimeError(f"Chunk {k} of {name} cannot {how}.") from error
+
+    def _new_stores(self, numbers: Sequence[int]) -> dict[Future, list[int]]:
+        """The futures of new stores, each on a worker that has its chunks, and their indices."""
+        assert self._columns[0] is not None
+        X, addresses = [self._columns[0][k] for k in numbers], self._addresses()
+        locations = self.client.who_has(X)
         shares: dict[str, list[int]] = {}
         for k, future in zip(numbers, X, strict=True):
-            having = [address for address in locations.get(future.key, ()) if address in threads]
-            address = min(having or threads, key=lambda name: (len(shares.get(name, ())), name))
+            having = addresses.intersection(locations.get(future.key, ())) or addresses
+            address = min(having, key=lambda name: (len(shares.get(name, ())), name))
             shares.setdefault(address, []).append(k)
-        stores = {}
-        for address, share in shares.items():
-            columns = [c if c is None else [c[k] for k in share] for c in self._columns]
-            future = self.client.submit(
-                RowStore, share, *columns, threads[address],
-                actor=True, workers=[address], pure=False,
-            )  # fmt: skip
-            stores[address] = future, share
-        return stores
+        return {
+            self.client.submit(
+                RowStore, share, [c and [c[k] for k in share] for c in self._columns],
+                dict(self._first_rows), dict(self._specifications),
+                actor=True, workers=[address], allow_other_workers=True, pure=False,
+            ): share
+            for address, share in shares.items()
+        }  # fmt: skip
 
-    def _threads(self) -> dict[str, int]:
-        """The number of threads of each worker, by address.
+    def _addresses(self) -> set[str]:
+        """The addresses of the workers; a RuntimeError if none comes for a minute."""
+        try:
+            self.client.wait_for_workers(1, timeout=WAIT_FOR_WORKER)
+        except TimeoutError as error:
+            raise RuntimeError(
+                "The cluster has no worker left to hold the rows, and none has come for "
+                f"{WAIT_FOR_WORKER:.0f} seconds."
+            ) from error
+        return set(self.client.nthreads())
 
-        Raises
-        ------
-        RuntimeError
-            If there is no worker within `WAIT_FOR_WORKER` seconds.
-        """
-        end = time.monotonic() + WAIT_FOR_WORKER
-        while not (workers := self.client.scheduler_info(n_workers=-1)["workers"]):
-            if time.monotonic() > end:
-                raise RuntimeError(
-                    "The cluster has no worker left to hold the rows, and none has come for "
-                    f"{WAIT_FOR_WORKER:.0f} seconds."
-                )
-            time.sleep(0.1)
-        return {address: each["nthreads"] for address, each in workers.items()}
-
-    def _replace(self, lost: list[Worker]) -> None:
+    def _replace(self, lost: list[Store]) -> None:
         """Have other workers store the chunks of lost ones, with a warning at every call."""
-        numbers = [number for worker in lost for number in worker.numbers]
+        numbers = [number for store in lost for number in store.numbers]
         self.cost.workers_lost += len(lost)
         self.generation += 1
         if self.cost.workers_lost > MOST_LOSSES:
@@ -355,42 +323,15 @@ class WorkerGroup:
                 f"of memory: the chunks of X take {total / 1e6:.0f} MB together, "
                 "beside which workers want room for four numbers a row."
             )
-        self._workers = [worker for worker in self._workers if worker not in lost]
-        before = len(self._workers)
+        self._stores = [store for store in self._stores if store not in lost]
         self._store(numbers)
         n_rows = sum(self._sizes[k].n_rows for k in numbers if k in self._sizes)
         warn(
             f"A worker was lost that held {n_rows:,} rows. Others hold them now, their dual "
             "points begin anew from the last model, and the fit goes on.",
         )
-        for worker in self._workers[before:]:
-            # the requests that bring a new store up to date
-            for request in (RowStore.validate, *map(self._creation, self._specifications)):
-                reply = worker.ask(request)
-                if reply is None:
-                    self._replace([worker])
-                    return
-                self._result(reply)
 
 
-def _reply_of(pending: BaseActorFuture[Reply[T]] | None) -> Reply[T] | None:
-    """A pending reply, None if the worker is lost."""
-    try:
-        return None if pending is None else pending.result()
-    except LOST:
-        return None
-
-
-def _are_late(futures: Sequence[Future]) -> bool:
-    """Whether some futures are still pending after `PATIENCE` seconds."""
-    try:
-        wait(futures, timeout=PATIENCE)
-    except TimeoutError:
-        return True
-    return False
-
-
-def _part_of(store: Actor, request: Callable[[RowStore], T]) -> T:
-    """The result of a request, computed by a task on the worker that has the store."""
-    reply: Reply[T] = store.reply(request, []).result()
-    return reply.get()
+def _part_of(store: Actor, problem: int, number: int, function: Callable[[Shard], T]) -> T:
+    """The result of a function for one shard, by a task on the worker that has the store."""
+    return cast(T, store.of_shard(problem, number, function).result())
