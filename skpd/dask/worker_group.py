@@ -302,14 +302,15 @@ class WorkerGroup:
 
     def _addresses(self) -> set[str]:
         """The addresses of the workers; a RuntimeError if none comes for a minute."""
-        try:
-            self.client.wait_for_workers(1, timeout=WAIT_FOR_WORKER)
-        except TimeoutError as error:
-            raise RuntimeError(
-                "The cluster has no worker left to hold the rows, and none has come for "
-                f"{WAIT_FOR_WORKER:.0f} seconds."
-            ) from error
-        return set(self.client.nthreads())
+        end = time.monotonic() + WAIT_FOR_WORKER
+        while not (addresses := set(self.client.nthreads())):
+            if time.monotonic() > end:
+                raise RuntimeError(
+                    "The cluster has no worker left to hold the rows, and none has come for "
+                    f"{WAIT_FOR_WORKER:.0f} seconds."
+                )
+            time.sleep(0.1)
+        return addresses
 
     def _replace(self, lost: list[Store]) -> None:
         """Have other workers store the chunks of lost ones, with a warning at every call."""
