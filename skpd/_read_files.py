@@ -88,9 +88,7 @@ def data_of_frame(name, frame, target):
     frame = frame.drop(columns=[column for column, reason in reasons.items() if reason])
     notes = (f"left out: {', '.join(left_out)}",) if left_out else ()
     if frame.shape[1] == 0:
-        raise ValueError(
-            f"{target!r} needs columns beside it, separated by commas {''.join(notes)}"
-        )
+        raise ValueError(f"{target!r} needs columns beside it, separated by commas, got none")
     if len(y) < 2 or (y == y[0]).all():
         raise ValueError(f"the target must differ between rows, got {y[:1]} in {len(y)} row(s)")
     words = columns_of_words(frame)

@@ -26,7 +26,7 @@ from ..problems.shards.bounds import target_sums
 from ..problems.shards.problem_of_shards import problem_of_shards
 from . import models
 from .collections import Collection, PerRow, class_weights, client_of, workers_with
-from .row_store import RowSpecification, RowStore
+from .row_store import RowSpecification, require_numbers
 from .shards import DaskShards
 from .worker_group import WorkerGroup
 
@@ -160,7 +160,7 @@ class DaskData:
         )
 
     def outputs(self) -> list[RowsOfLoss]:
-        self.X.ask_anew(RowStore.require_numbers)
+        self.X.of_chunks(require_numbers)
         return [RowSpecification]
 
     def one_vs_rest(

@@ -1,16 +1,17 @@
 """Checks of Dask collections that need no data, and the chunks of rows as futures."""
 
-from functools import partial
-from typing import Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, cast
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, Future, default_client
+from distributed import Client, default_client
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from .row_store import RowStore, merged
+from .row_store import label_weights, merged
 from .worker_group import Column, WorkerGroup
 
 
@@ -69,12 +70,10 @@ def as_array(X: Collection | ArrayLike | None, name: str) -> da.Array:
     raise ValueError(f"{name} must be a dask array or dataframe, got {type(X).__name__}.")
 
 
-def feature_names(X: Collection) -> np.ndarray | None:
-    """The names of the columns of a dataframe if all of them are strings, else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
+def checked(estimator: BaseEstimator, X: Collection | ArrayLike, *, reset: bool) -> None:
+    """Check the number and the names of the columns of X as scikit-learn does, or record them."""
+    header = cast(Any, X)._meta if is_frame(X) else X
+    validate_data(estimator, header, reset=reset, skip_check_array=True)
 
 
 def workers_with(
@@ -106,32 +105,21 @@ def workers_with(
             "X.rechunk({1: -1}) makes them one."
         )
     with client.as_current():
-        columns = [
-            X, chunked_like(X, y, "y"),
-            None if sample_weight is None else chunked_like(X, sample_weight, "sample_weight"),
-            None if offset is None else chunked_like(X, offset, "offset"),
-        ]  # fmt: skip
-    return WorkerGroup(client, partial(_computed, client, columns))
+        given = {"sample_weight": sample_weight, "offset": offset}
+        columns = [X, chunked_like(X, y, "y")] + [
+            None if each is None else chunked_like(X, each, name) for name, each in given.items()
+        ]
+    return WorkerGroup(client, _computed(client, columns))
 
 
-def _computed(client: Client, columns: list[da.Array | None], in_ranges: bool) -> list[Column]:
-    """Futures of the chunks of X, y, sample_weight and offset; the last two may be None.
-
-    With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
-    ranges, so that each worker sends few partial sums (`DaskShards`).
-    """
-    present = [column for column in columns if column is not None]
-    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in present]
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
-    futures: list[list[Future]] = [[] for _ in present]
-    for k, part in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
-        chunks = [blocks[j] for blocks in delayed for j in part]
-        placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
-        computed = client.compute(chunks, optimize_graph=False, **placed)
-        for column, first in zip(futures, range(0, len(chunks), max(len(part), 1)), strict=False):
-            column += computed[first : first + len(part)]
-    remaining = iter(futures)
-    return [None if column is None else next(remaining) for column in columns]
+def _computed(client: Client, columns: list[da.Array | None]) -> list[Column]:
+    """Futures of the chunks of X, y, sample_weight and offset; the last two may be None."""
+    return [
+        None if column is None else client.compute(
+            list(np.ravel(column.to_delayed(optimize_graph=False))), optimize_graph=False
+        )
+        for column in columns
+    ]  # fmt: skip
 
 
 def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
@@ -180,15 +168,12 @@ def _counted(X: da.Array) -> da.Array:
     """The array X with known lengths of its chunks, which may have to be computed."""
     if _are_known(X):
         return X
-    blocks = X.to_delayed(optimize_graph=False).ravel()
-    shapes = dask.compute(*map(dask.delayed(np.shape), blocks), optimize_graph=False)
-    chunks = tuple(shape[0] for shape in shapes), *X.chunks[1:]
-    return da.Array(X.dask, X.name, chunks, dtype=X.dtype, meta=X._meta)
+    return da.Array(X.dask, X.name, X.chunks, dtype=X.dtype, meta=X._meta).compute_chunk_sizes()
 
 
 def class_weights(workers: WorkerGroup) -> tuple[np.ndarray, Array]:
     """The sorted distinct labels, and the sum of the weights of the rows of each."""
-    chunks = merged(workers.ask_anew(RowStore.class_weights)).values()
+    chunks = merged(workers.of_chunks(label_weights)).values()
     classes = np.unique(np.concatenate([labels for labels, _ in chunks]))
     weights = np.zeros(len(classes))
     for labels, sums in chunks:

@@ -10,7 +10,7 @@ import numpy as np
 from dask import is_dask_collection
 from distributed import Client
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods
 from .._typing import Array, Matrix
@@ -34,14 +34,14 @@ from .collections import (
     Collection,
     PerRow,
     as_array,
+    checked,
     chunked_like,
     class_weights,
     client_of,
-    feature_names,
     workers_with,
 )
 from .communication_counts import Communication
-from .row_store import RowSpecification, RowStore
+from .row_store import RowSpecification, require_numbers
 from .shards import DaskShards
 from .worker_group import WorkerGroup
 
@@ -91,8 +91,7 @@ class OnDask(PrimalDualEstimator):
             workers = self._workers(X, y, sample_weight, offset)
             return self._problems_of_workers(workers, y, cast(Array | None, offset))
         self.__dict__.pop("communication_", None)  # that of an earlier fit
-        in_memory = cast(Any, super())._problems  # of the ordinary estimator
-        return in_memory(X, y, sample_weight, offset)
+        return cast(Any, super())._problems(X, y, sample_weight, offset)
 
     @abstractmethod
     def _problems_of_workers(
@@ -111,11 +110,7 @@ class OnDask(PrimalDualEstimator):
         workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64
-        names, self.n_features_in_ = feature_names(X), workers.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        checked(self, X, reset=True)
         self.communication_ = workers.cost
         return workers
 
@@ -140,20 +135,14 @@ class OnDask(PrimalDualEstimator):
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
-        names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if not is_dask_collection(X):
-            if fitted is not None:
-                local.feature_names_in_ = fitted
+            if hasattr(self, "feature_names_in_"):
+                local.feature_names_in_ = self.feature_names_in_
             return method(local)(X, offset)
         of_rows = method(local)
-        if names is not None and fitted is not None and not np.array_equal(names, fitted):
-            raise ValueError(
-                f"X must have the columns that {type(self).__name__} was fitted with, in the same "
-                f"order, {fitted.tolist()}, got {names.tolist()}."
-            )
+        checked(self, X, reset=False)
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
-        validate_data(self, X, reset=False, skip_check_array=True)
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
         if offset is None:
             return X.map_blocks(of_rows, dtype=dtype, **shape)
@@ -244,7 +233,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     def _problems_of_workers(
         self, workers: WorkerGroup, y: Any, offset: Array | None
     ) -> FormulatedProblems:
-        workers.ask_anew(RowStore.require_numbers)
+        workers.of_chunks(require_numbers)
         loss = self._get_loss()
         shards = DaskShards(workers, RowSpecification(loss))
         problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))

@@ -1,11 +1,13 @@
-"""The actor on a worker that stores its chunks of the rows, and their shards for each problem."""
+"""Chunks of the rows on a worker, and their shards for one problem (`RowStore`)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
+from dask.sizeof import sizeof
 from distributed import get_worker
 
 from .._typing import Array, Matrix
@@ -71,9 +73,7 @@ class Chunk:
         self.sample_weight = self._number_per_row(
             "sample_weight", "weight of at least 0", sample_weight, 0.0
         )
-        arrays = (X.data, cast(Any, X).indices) if sp.issparse(X) else (X,)
-        n_bytes = sum(array.nbytes for array in arrays)
-        self.size = ChunkSize(n, d, n_bytes, not self.blocks.sparse)
+        self.size = ChunkSize(n, d, sizeof(X), not self.blocks.sparse)
 
     def _number_per_row(
         self, name: str, what: str, values: Array | None, least: float
@@ -122,106 +122,97 @@ class RowSpecification:
         return Shard(data, targets, loss, first, n_threads=n_threads)
 
 
-class Reply(NamedTuple, Generic[T]):
-    """What a worker replies to a request: a result, or the error that was raised there."""
+Chunks = dict[int, Chunk]  # those of one worker that have rows, by their indices
 
-    result: T | None = None
-    error: Exception | None = None
+
+def validated_chunks(share: list[int], columns: list[list | None]) -> Chunks:
+    """Chunks of the given indices from their parts: of X, y, sample_weight and offset, or None."""
+    parts = [[None] * len(share) if column is None else column for column in columns]
+    chunks = zip(share, *parts, strict=True)
+    return {k: Chunk(k, *chunk) for k, *chunk in chunks if np.shape(chunk[0])[:1] != (0,)}
+
+
+def sizes(chunks: Chunks) -> dict[int, ChunkSize]:
+    """The sizes of the chunks."""
+    return {number: chunk.size for number, chunk in chunks.items()}
+
+
+def label_weights(chunks: Chunks) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """The distinct labels of each chunk, and the sum of the weights of the rows of each."""
+    weights = {}
+    for number, chunk in chunks.items():
+        labels, indices = np.unique(chunk.y, return_inverse=True)
+        weights[number] = labels, np.bincount(indices, chunk.sample_weight)
+    return weights
+
+
+def require_numbers(chunks: Chunks) -> None:
+    """Raise a ValueError unless the targets are finite numbers."""
+    for number, chunk in chunks.items():
+        if chunk.y.dtype.kind not in "fiub" or not np.isfinite(chunk.y).all():
+            raise ValueError(f"y must hold finite numbers, got others in chunk {number}.")
+
+
+Key = tuple[str, str]  # the address of a worker, and what tells a store there from others
+
+
+class Reply(NamedTuple, Generic[T]):
+    """The result of a request to a store with this key, None if another store was asked before."""
+
+    key: Key
+    result: T | None
 
 
 class RowStore:
-    """The actor that stores the chunks of one worker.
+    """The shards of one problem for the chunks of one worker, and the vectors kept with them.
 
-    A request is a function of the store: one of its methods, or a `functools.partial` of one.
+    Dask creates a store again, without these vectors, if its worker is lost. One that another
+    worker copies begins anew as well.
 
     Parameters
     ----------
-    numbers : list of int
-        The indices of the chunks among all chunks.
-    columns : list
-        The parts of the chunks: of X, y, sample_weight and offset, of which the last two may be
-        None for weights of 1 and offsets of 0.
+    chunks : dict
+    share : list of int
+        The indices of the chunks of the worker.
     first_rows : dict
-        The index of the first row of each chunk, as far as problems need it.
-    problems : dict
-        What the rows are in each problem.
+        The index of the first row of each chunk.
+    specification : RowSpecification
     """
 
     def __init__(
-        self, numbers: list[int], columns: Sequence[list | None], first_rows: Mapping[int, int],
-        problems: Mapping[int, RowSpecification],
+        self, chunks: Chunks, share: list[int], first_rows: dict[int, int],
+        specification: RowSpecification,
     ) -> None:  # fmt: skip
-        self.numbers = numbers
-        parts = [[None] * len(numbers) if column is None else column for column in columns]
-        self.chunks = {
-            k: Chunk(k, *chunk)
-            for k, *chunk in zip(numbers, *parts, strict=True)
-            if np.shape(chunk[0])[:1] != (0,)
-        }
-        self.shards: dict[int, dict[int, Shard]] = {}  # by problem and by chunk
-        for problem, specification in problems.items():
-            self.create_shards(problem, specification, first_rows)
-
-    def reply(self, request: "Callable[[RowStore], T]", dropped: Sequence[int]) -> Reply[T]:
-        """The result of a request, or the error that it raises.
-
-        Errors are part of the reply to distinguish them from those of the connection. The shards
-        of the problems in ``dropped`` are deleted first.
-        """
-        for problem in dropped:
-            self.shards.pop(problem, None)
-        try:
-            return Reply(request(self))
-        except Exception as error:
-            return Reply(error=error)
-
-    # Requests, whose results are by the index of the chunk
-
-    def sizes(self) -> dict[int, ChunkSize]:
-        """The sizes of the chunks."""
-        empty = dict.fromkeys(self.numbers, ChunkSize(0))
-        return empty | {number: chunk.size for number, chunk in self.chunks.items()}
-
-    def class_weights(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """The distinct labels of each chunk, and the sum of the weights of the rows of each."""
-        weights = {}
-        for number, chunk in self.chunks.items():
-            labels, indices = np.unique(chunk.y, return_inverse=True)
-            weights[number] = labels, np.bincount(indices, chunk.sample_weight)
-        return weights
-
-    def require_numbers(self) -> None:
-        """Raise a ValueError unless the targets are finite numbers."""
-        for number, chunk in self.chunks.items():
-            if chunk.y.dtype.kind not in "fiub" or not np.isfinite(chunk.y).all():
-                raise ValueError(f"y must hold finite numbers, got others in chunk {number}.")
-
-    def create_shards(
-        self, problem: int, specification: RowSpecification, first_rows: Mapping[int, int]
-    ) -> None:
-        """Create the shards of a problem, given the index of the first row of each chunk."""
-        n_threads = get_worker().state.nthreads
-        self.shards[problem] = {
-            number: specification.shard(chunk, first_rows[number], n_threads)
-            for number, chunk in self.chunks.items()
+        self._arguments, worker = (chunks, share, first_rows, specification), get_worker()
+        self.key, self.share = (worker.address, uuid4().hex), share
+        self.shards = {
+            number: specification.shard(chunk, first_rows[number], worker.state.nthreads)
+            for number, chunk in chunks.items()
         }
 
-    def each(self, problem: int, function: Callable[[Shard], T]) -> dict[int, T]:
-        """The results of a function for each shard."""
-        return {number: function(shard) for number, shard in self.shards[problem].items()}
+    def __reduce__(self) -> tuple:
+        return RowStore, self._arguments
+
+    def each(self, function: Callable[[Shard], T]) -> dict[int, T]:
+        """The results of a function for each shard, by the index of the chunk."""
+        return {number: function(shard) for number, shard in self.shards.items()}
 
     def sums(
-        self, problem: int, function: Callable[[Shard], Sums | None], n_chunks: int
+        self, function: Callable[[Shard], Sums | None], n_chunks: int
     ) -> dict[Ends, Sums | None]:
         """The sums of a function over the longest ranges of chunks that this worker has whole."""
-        shards = {(k, k + 1): self.shards[problem].get(k) for k in self.numbers}
-        return sums_of_ranges(
-            shards, lambda shard: function(shard) if shard else None, 0, n_chunks
-        )
+        shards = {(k, k + 1): self.shards.get(k) for k in self.share}
+        return sums_of_ranges(shards, function, 0, n_chunks)
 
-    def of_shard(self, problem: int, number: int, function: Callable[[Shard], T]) -> T:
-        """The result of a function for one shard."""
-        return function(self.shards[problem][number])
+
+def reply_of(store: RowStore, key: Key | None, request: Callable[[RowStore], T]) -> Reply[T]:
+    """The reply of a store that has this key, or of any for None."""
+    return Reply(store.key, request(store) if key in (None, store.key) else None)
+
+
+def part_of(store: RowStore, number: int, function: Callable[[Shard], T]) -> T:
+    """The result of a function for one shard."""
+    return function(store.shards[number])
 
 
 def merged(replies: Iterable[dict[K, T]]) -> dict[K, T]:
@@ -231,14 +222,15 @@ def merged(replies: Iterable[dict[K, T]]) -> dict[K, T]:
 
 
 def sums_of_ranges(
-    parts: Mapping[Ends, T], sums_of: Callable[[T], Sums | None], first: int, last: int
+    parts: Mapping[Ends, T | None], sums_of: Callable[[T], Sums | None], first: int, last: int
 ) -> dict[Ends, Sums | None]:
     """The sums over the longest ranges in the binary tree of `halves` whose parts are all known.
 
-    Parts are known by the ends of their ranges. The sums of parts without rows are None.
+    Parts are known by the ends of their ranges; they and their sums are None without rows.
     """
     if (first, last) in parts:
-        return {(first, last): sums_of(parts[first, last])}
+        part = parts[first, last]
+        return {(first, last): None if part is None else sums_of(part)}
     if last - first <= 1:
         return {}
     one, other = halves(first, last)

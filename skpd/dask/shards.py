@@ -1,10 +1,9 @@
 """Sums over the rows of one problem that workers hold (`DaskShards`)."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
-from weakref import finalize
 
 import dask.array as da
 import numpy as np
@@ -14,8 +13,8 @@ from ..designs.sums import Sums
 from ..problems.shards.remote_dual import RemoteKey
 from ..problems.shards.shard import Shard
 from ..problems.shards.shards import RowsLostError, Shards
-from .row_store import RowSpecification, RowStore, merged, sums_of_ranges
-from .worker_group import WorkerGroup, WorkersLostError
+from .row_store import Key, RowSpecification, RowStore, merged, part_of, sums_of_ranges
+from .worker_group import WorkerGroup
 
 T = TypeVar("T")
 
@@ -34,14 +33,17 @@ class DaskShards(Shards):
 
     def __init__(self, workers: WorkerGroup, specification: RowSpecification) -> None:
         super().__init__()
-        self.workers, self._generation = workers, workers.generation
-        self._problem = workers.new_problem(specification)
-        finalize(self, workers.drop, self._problem)
+        self.workers = workers
         self._n_keys = 0  # number of keys in use
         n_samples, n_features = workers.shape
         extra = 0 if specification.column is None else 1
         self.shape, self.dense = (n_samples, n_features + extra), workers.dense
         self.n_shards = len(workers.filled)
+        self._create(specification)
+
+    def _create(self, specification: RowSpecification) -> None:
+        self._specification, self._stores = specification, self.workers.stores(specification)
+        self._known: list[Key | None] = [None] * len(self._stores)  # keys of the last replies
 
     def new_key(self) -> RemoteKey:
         self._n_keys += 1
@@ -70,30 +72,38 @@ class DaskShards(Shards):
         RowsLostError
             If workers were lost and vectors were kept with them.
         """
-        of_problem = partial(
-            request, problem=self._problem, function=self.releasing(function), **given
-        )
+        of_shards = partial(request, function=self.releasing(function), **given)
         while True:
-            with suppress(WorkersLostError):
-                if self._generation == self.workers.generation:
-                    return self.workers.ask(of_problem)
-            self._generation = self.workers.generation
+            replies = self.workers.ask(self._stores, self._known, of_shards)
+            known, self._known = self._known, [reply.key for reply in replies]
+            lost = False
+            for key, reply, share in zip(known, replies, self.workers.shares, strict=True):
+                if key is not None and key != reply.key:
+                    self.workers.record_loss(key[0], share)
+                    lost = True
+            if not lost:
+                return [cast(T, reply.result) for reply in replies]
             if self._n_keys:
                 raise RowsLostError
 
     def divide_weights(self, total: float) -> None:
-        super().divide_weights(total)
-        self.workers.divide_weights(self._problem, total)
+        specification = self._specification
+        self._create(replace(specification, total=specification.total * total))
 
     def gathered(self, part: Callable[[Shard], Array]) -> Array:
         """A vector of all rows, as a dask array whose chunks stay with the workers."""
-        try:
-            futures = self.workers.parts(self._problem, part)
-        except WorkersLostError:
-            self._generation = self.workers.generation
-            raise RowsLostError from None
+        workers = self.workers
+        futures = {
+            number: workers.submit(part_of, store, number, part)
+            for store, share in zip(self._stores, workers.shares, strict=True)
+            for number in share if number in workers.filled
+        }  # fmt: skip
+        workers.wait(list(futures.values()))
+        if failed := [future for future in futures.values() if future.status != "finished"]:
+            self.each(bool)  # which raises an error if rows are lost
+            raise failed[0].exception()
         chunks = [
-            da.from_delayed(future, shape=(size.n_rows,), dtype=np.float64)
-            for future, size in zip(futures, self.workers.filled.values(), strict=True)
+            da.from_delayed(futures[number], shape=(size.n_rows,), dtype=np.float64)
+            for number, size in workers.filled.items()
         ]
         return cast(Array, da.concatenate(chunks))
