@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from .row_store import label_weights, merged
-from .worker_group import Column, WorkerGroup
+from .worker_group import WorkerGroup
 
 
 class Frame(Protocol):
@@ -58,12 +58,11 @@ def as_array(X: Collection | ArrayLike | None, name: str) -> da.Array:
         If X is not a Dask collection, or if a column does not hold numbers.
     """
     if is_frame(X):
-        if name == "X":
-            import pandas
-
-            dtypes = getattr(X, "dtypes", ())
-            if wrong := [str(t) for t in dtypes if not pandas.api.types.is_numeric_dtype(t)]:
-                raise ValueError(f"X must hold numbers, got columns of the types {wrong}.")
+        header = cast(Any, X)._meta
+        if name == "X" and header.ndim == 2:
+            others = header.select_dtypes(exclude=["number", "bool"]).dtypes.astype(str)
+            if not others.empty:
+                raise ValueError(f"X must hold numbers, got columns of the types {[*others]}.")
         return X.to_dask_array()
     if isinstance(X, da.Array):
         return X
@@ -109,17 +108,10 @@ def workers_with(
         columns = [X, chunked_like(X, y, "y")] + [
             None if each is None else chunked_like(X, each, name) for name, each in given.items()
         ]
-    return WorkerGroup(client, _computed(client, columns))
-
-
-def _computed(client: Client, columns: list[da.Array | None]) -> list[Column]:
-    """Futures of the chunks of X, y, sample_weight and offset; the last two may be None."""
-    return [
-        None if column is None else client.compute(
-            list(np.ravel(column.to_delayed(optimize_graph=False))), optimize_graph=False
-        )
-        for column in columns
-    ]  # fmt: skip
+    chunks = [c if c is None else c.to_delayed(optimize_graph=False).ravel() for c in columns]
+    return WorkerGroup(
+        client, [c if c is None else client.compute([*c], optimize_graph=False) for c in chunks]
+    )
 
 
 def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
@@ -146,7 +138,7 @@ def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
         raise ValueError(f"{name} must have the shape (n_samples,), got {rows.ndim} dimensions.")
     chunks = X.chunks[:1]
     if rows.numblocks[0] != X.numblocks[0]:
-        X, rows = _counted(X), _counted(rows)
+        X, rows = (each if _are_known(each) else _counted(each) for each in (X, rows))
     if not (_are_known(X) and _are_known(rows)):
         return rows
     if rows.shape[0] != X.shape[0]:
@@ -154,8 +146,7 @@ def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
             f"{name} must have one entry for each row of X, got {rows.shape[0]} for "
             f"{X.shape[0]} rows."
         )
-    if rows.chunks != X.chunks[:1]:
-        rows = rows.rechunk(X.chunks[:1])
+    rows = rows.rechunk(X.chunks[:1])
     return da.Array(rows.dask, rows.name, chunks, dtype=rows.dtype, meta=rows._meta)
 
 
@@ -165,9 +156,7 @@ def _are_known(X: da.Array) -> bool:
 
 
 def _counted(X: da.Array) -> da.Array:
-    """The array X with known lengths of its chunks, which may have to be computed."""
-    if _are_known(X):
-        return X
+    """The array X with the lengths of its chunks, which are computed."""
     return da.Array(X.dask, X.name, X.chunks, dtype=X.dtype, meta=X._meta).compute_chunk_sizes()
 
 

@@ -1,7 +1,6 @@
 """The base classes of estimators for arrays and dataframes of Dask."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from inspect import get_annotations
 from typing import Any, ClassVar, cast
 
@@ -129,7 +128,7 @@ class OnDask(PrimalDualEstimator):
     # Predictions
 
     def _of_chunks(
-        self, method: Callable[[Any], Callable], X: Any, n_columns: int | None, dtype: Any,
+        self, method: str, X: Any, n_columns: int | None, dtype: Any,
         offset: PerRow = None,
     ) -> Any:  # fmt: skip
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
@@ -138,8 +137,8 @@ class OnDask(PrimalDualEstimator):
         if not is_dask_collection(X):
             if hasattr(self, "feature_names_in_"):
                 local.feature_names_in_ = self.feature_names_in_
-            return method(local)(X, offset)
-        of_rows = method(local)
+            return getattr(local, method)(X, offset)
+        of_rows = getattr(local, method)
         checked(self, X, reset=False)
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
@@ -157,9 +156,7 @@ class OnDask(PrimalDualEstimator):
         """The ordinary estimator with the attributes that predictions need."""
         without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
         local = self._local.__new__(self._local)
-        for name, value in vars(self).items():
-            if name not in without:
-                setattr(local, name, value)
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in without})
         return local
 
 
@@ -181,8 +178,10 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             )
         class_weight = None
         if self.class_weight is not None:
-            by_class = weights_of_classes(self.class_weight, classes, classes, weights)
-            class_weight = classes, by_class
+            class_weight = (
+                classes,
+                weights_of_classes(self.class_weight, classes, classes, weights),
+            )
         loss = self._get_loss()
         if offset is not None and len(classes) > 2:
             raise ValueError(
@@ -205,19 +204,16 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     def decision_function(self, X: Any, offset: PerRow = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
         n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks(lambda local: local.decision_function, X, n_columns, None, offset)
+        return self._of_chunks("decision_function", X, n_columns, None, offset)
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
         dtype = self.classes_.dtype
-        return self._of_chunks(lambda local: local.predict, X, None, dtype, offset)
+        return self._of_chunks("predict", X, None, dtype, offset)
 
     def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
-        n_columns = len(self.classes_)
-        return self._of_chunks(
-            lambda local: local.predict_log_proba, X, n_columns, np.float64, offset
-        )
+        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
         """The accuracy, as a lazy number for a collection."""
@@ -241,7 +237,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
         n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
-        return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
+        return self._of_chunks("predict", X, n_targets, None, offset)
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
         """The share of the variance or deviance, as a lazy number for a collection."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -183,10 +184,18 @@ class RowStore:
         self, chunks: Chunks, share: list[int], first_rows: dict[int, int],
         specification: RowSpecification,
     ) -> None:  # fmt: skip
-        self._arguments, worker = (chunks, share, first_rows, specification), get_worker()
-        self.key, self.share = (worker.address, uuid4().hex), share
-        self.shards = {
-            number: specification.shard(chunk, first_rows[number], worker.state.nthreads)
+        self.share, self._arguments = share, (chunks, share, first_rows, specification)
+
+    @cached_property
+    def key(self) -> Key:
+        return get_worker().address, uuid4().hex
+
+    @cached_property
+    def shards(self) -> dict[int, Shard]:
+        chunks, _, first_rows, specification = self._arguments
+        n_threads = get_worker().state.nthreads
+        return {
+            number: specification.shard(chunk, first_rows[number], n_threads)
             for number, chunk in chunks.items()
         }
 
@@ -217,8 +226,7 @@ def part_of(store: RowStore, number: int, function: Callable[[Shard], T]) -> T:
 
 def merged(replies: Iterable[dict[K, T]]) -> dict[K, T]:
     """The entries of the replies of all workers, in the order of their keys."""
-    entries = {key: value for reply in replies for key, value in reply.items()}
-    return {key: entries[key] for key in sorted(entries)}
+    return dict(sorted(entry for reply in replies for entry in reply.items()))
 
 
 def sums_of_ranges(

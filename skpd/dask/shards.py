@@ -35,9 +35,8 @@ class DaskShards(Shards):
         super().__init__()
         self.workers = workers
         self._n_keys = 0  # number of keys in use
-        n_samples, n_features = workers.shape
-        extra = 0 if specification.column is None else 1
-        self.shape, self.dense = (n_samples, n_features + extra), workers.dense
+        n_features = workers.shape[1] + (specification.column is not None)
+        self.shape, self.dense = (workers.shape[0], n_features), workers.dense
         self.n_shards = len(workers.filled)
         self._create(specification)
 
@@ -76,13 +75,12 @@ class DaskShards(Shards):
         while True:
             replies = self.workers.ask(self._stores, self._known, of_shards)
             known, self._known = self._known, [reply.key for reply in replies]
-            lost = False
-            for key, reply, share in zip(known, replies, self.workers.shares, strict=True):
-                if key is not None and key != reply.key:
-                    self.workers.record_loss(key[0], share)
-                    lost = True
+            places = zip(known, replies, self.workers.shares, strict=True)
+            lost = [(key[0], share) for key, reply, share in places if key and key != reply.key]
             if not lost:
                 return [cast(T, reply.result) for reply in replies]
+            for address, share in lost:
+                self.workers.record_loss(address, share)
             if self._n_keys:
                 raise RowsLostError
 

@@ -22,7 +22,6 @@ Column = list[Future] | None  # the chunks of X, y, weights or offsets, if there
 WAIT_FOR_WORKER = 60.0  # seconds to wait for another worker where none is left
 PATIENCE = 2.0  # seconds to wait for futures before checking that there is a worker
 MOST_LOSSES = 10  # losses of workers after which a fit stops with an error
-COLUMNS = "X", "y", "sample_weight", "offset"
 
 
 class WorkerGroup:
@@ -100,24 +99,33 @@ class WorkerGroup:
             for chunks, share in zip(self._chunks, self.shares, strict=True)
         ]
 
-    def submit(self, function: Callable, *arguments: object) -> Future:
+    def submit(self, function: Callable, *arguments: object, worker: str | None = None) -> Future:
         """The future of a function, called where its rows are.
 
-        Dask does not spread a task over the workers that is a group of its own, by its key.
+        Dask does not spread a task over the workers that is a group of its own, by its key. But
+        it moves a task to an idle worker, and copies the rows, unless the worker is given.
         """
-        return self.client.submit(
-            function, *arguments, key=(f"{function.__name__}-{uuid4().hex}", 0)
-        )
+        key = f"{function.__name__}-{uuid4().hex}", 0
+        return self.client.submit(function, *arguments, key=key, workers=worker)
 
     def ask(
         self, stores: list[Future], keys: Sequence[Key | None], request: Callable[[RowStore], T]
     ) -> list[Reply[T]]:
         """The replies of stores to a request; the keys are those of the last replies, or None."""
-        start, cost = time.perf_counter(), self.cost
-        replies: list[Reply[T]] = self._results([
-            self.submit(row_store.reply_of, *asked, request)
-            for asked in zip(stores, keys, strict=True)
-        ])  # fmt: skip
+        start, cost, replies = time.perf_counter(), self.cost, list[Reply[T]]()
+        addresses = [key and key[0] for key in keys]
+        while not replies:
+            asked = zip(stores, keys, addresses, strict=True)
+            futures = [
+                self.submit(row_store.reply_of, store, key, request, worker=address)
+                for store, key, address in asked
+            ]
+            self.wait(futures, addresses)
+            if all(future.done() for future in futures):
+                replies = list(self.client.gather(futures))
+            else:  # tasks for a worker that is lost wait for ever
+                present = self.client.nthreads()
+                addresses = [each if each in present else None for each in addresses]
         with self._lock:
             cost.n_rounds += 1
             cost.bytes_sent += len(stores) * sizeof(request)
@@ -133,11 +141,10 @@ class WorkerGroup:
             self._lost.add(address)
             self.cost.workers_lost += 1
         if self.cost.workers_lost > MOST_LOSSES:
-            total = sum(size.n_bytes for size in self.filled.values())
             raise RuntimeError(
                 f"{self.cost.workers_lost} workers were lost during this fit, perhaps for want of "
-                f"memory: the chunks of X take {total / 1e6:.0f} MB together, beside which "
-                "workers want room for four numbers a row."
+                f"memory: X takes {sum(s.n_bytes for s in self.filled.values()) / 1e6:.0f} MB, "
+                "beside which workers want room for four numbers a row."
             )
         n_rows = sum(self.filled[k].n_rows for k in share if k in self.filled)
         warn(
@@ -151,8 +158,14 @@ class WorkerGroup:
         self.wait(futures)
         return list(self.client.gather(futures))
 
-    def wait(self, futures: list[Future]) -> None:
-        """Wait until tasks finish or fail; a RuntimeError if the reason is one of the chunks."""
+    def wait(self, futures: list[Future], addresses: Sequence[str | None] = ()) -> None:
+        """Wait until tasks finish or fail, or until one of the given workers is lost.
+
+        Raises
+        ------
+        RuntimeError
+            If a chunk cannot be computed, or if there is no worker for a minute.
+        """
         with_worker = time.monotonic()  # when there was one
         while True:
             try:
@@ -161,8 +174,11 @@ class WorkerGroup:
             except CancelledError:
                 break
             except TimeoutError:
-                if self.client.nthreads():
+                present = self.client.nthreads()
+                if present:
                     with_worker = time.monotonic()
+                    if any(address and address not in present for address in addresses):
+                        return
                 elif time.monotonic() > with_worker + WAIT_FOR_WORKER:
                     raise RuntimeError(
                         "The cluster has no worker left to hold the rows, and none has come for "
@@ -170,7 +186,8 @@ class WorkerGroup:
                     ) from None
         if all(future.status == "finished" for future in futures):
             return
-        for name, column in zip(COLUMNS, self._columns, strict=True):
+        names = "X", "y", "sample_weight", "offset"
+        for name, column in zip(names, self._columns, strict=True):
             for k, future in enumerate(column or ()):
                 if future.status in ("error", "cancelled"):
                     error = future.exception() if future.status == "error" else None
