@@ -125,9 +125,9 @@ class Steps:
         self.n_steps, self._ask = 0, WorkerGroup.ask
 
     def __enter__(self):
-        def counted(workers, request):
+        def counted(workers, stores, keys, request):
             self.n_steps += innermost(request) is curvature
-            return self._ask(workers, request)
+            return self._ask(workers, stores, keys, request)
 
         WorkerGroup.ask = counted
         return self

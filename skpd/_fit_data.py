@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +20,9 @@ CLASSES = (
 )  # fmt: skip
 ESTIMATORS = {kind.__name__: kind for kind in CLASSES}
 # options that are parameters of estimators
-PARAMETERS = (
-    "alpha", "groups", "loss", "max_iter", "n_jobs", "penalty", "quantiles", "solver", "tol",
-)  # fmt: skip
+PARAMETERS = ("alpha", "groups", "loss", "max_iter", "penalty", "quantiles", "tol")
 MAX_CLASSES = 50  # more different numbers are no labels
 MANY_ZEROS = 0.1  # of amounts: from this share on a median says little
-PROGRESS_BARS = find_spec("sklearn.callback") and find_spec("rich")  # from scikit-learn 1.9 on
 
 
 class Fit(NamedTuple):
@@ -115,9 +111,7 @@ def check_targets(estimator, y):
 def fit(estimator, data, options):
     """Fit an estimator, with alpha chosen by cross-validation if the options say so."""
     labels = None if is_regressor(estimator) else data.y
-    X, X_test, y, y_test = train_test_split(
-        data.X, data.y, test_size=options.test_size, random_state=0, stratify=labels
-    )
+    X, X_test, y, y_test = train_test_split(data.X, data.y, random_state=0, stratify=labels)
     steps = preparation(data.X)
     steps = [skpd.track_columns(*steps)] if options.groups == "auto" else steps
     pipeline = make_pipeline(*steps, estimator)
@@ -130,17 +124,11 @@ def fit(estimator, data, options):
         raise ValueError("--cv needs 2 rows of every class to train")
     else:
         model, features = skpd.PathCV(pipeline, cv=folds), X
-    if options.progress:
-        from sklearn.callback import ProgressBar
-
-        model.set_callbacks(ProgressBar())
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model.fit(features, y)
     seconds = time.perf_counter() - start
-    if options.progress:
-        model.set_callbacks()
     messages = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     of_folds = None
     with warnings.catch_warnings():

@@ -4,10 +4,9 @@ import textwrap
 from operator import attrgetter
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import is_regressor
 
-from ._read_files import columns_of_words, describe_preparation
+from ._read_files import columns_of_words
 
 WIDTH = 80  # characters in a line
 LABEL = 20  # characters before an entry
@@ -23,15 +22,21 @@ def describe(data, estimator, why):
     """A few lines on the data, how they are scaled, and what was decided for them."""
     n_rows, n_columns = data.X.shape
     line = f"{data.name}: {n_rows} rows, {n_columns} column{'s' * (n_columns > 1)}"
-    if sp.issparse(data.X):
-        line += f", {100.0 * data.X.nnz / (n_rows * n_columns):.3g} % of the entries not 0"
     if is_regressor(estimator):
         line += f"; {data.target} from {np.min(data.y):.6g} to {np.max(data.y):.6g}"
     else:
         counts = np.unique(data.y, return_counts=True)[1]
         line += f"; {data.target}: {len(counts)} classes of {counts.min()} to {counts.max()} rows"
-    notes = [f"  {note}" for note in (describe_preparation(data.X), *data.notes, why) if note]
+    notes = [f"  {note}" for note in (describe_columns(data.X), *data.notes, why) if note]
     return "\n".join(textwrap.fill(text, **OF_NOTES) for text in [line, *notes])
+
+
+def describe_columns(X):
+    """What becomes of the columns before a fit (`preparation`)."""
+    n_words, n_missing = len(columns_of_words(X)), np.count_nonzero(X != X)
+    text = f"columns: {X.shape[1] - n_words} of numbers standardised"
+    text += f", {n_words} of words one-hot encoded" * bool(n_words)
+    return text + f", {n_missing} missing values filled" * bool(n_missing)
 
 
 def report(fit, options):
@@ -77,8 +82,7 @@ def features(fit):
     if not is_regressor(estimator):
         outputs = [f"class {label}" for label in estimator.classes_]
         changed = f"the score of {outputs[1] if len(coef) == 1 else 'a class'}"
-    unit = "its largest size" if sp.issparse(data.X) else "one standard deviation"
-    unit += " or the presence of a word" * bool(columns_of_words(data.X))
+    unit = "one standard deviation" + " or the presence of a word" * bool(columns_of_words(data.X))
     text = f"{np.count_nonzero(sizes)} of {len(names)} have an effect"
     text += f"; the largest changes of {changed} by {unit}:" * bool(len(largest))
     lines, width = [entry("features", text)], max((len(names[j]) for j in largest), default=0)

@@ -2,12 +2,12 @@
 
 import gzip
 import sys
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
@@ -36,85 +36,12 @@ def sales(rng):
 def test_columns_that_no_model_should_use(sales, tmp_path):
     path = tmp_path / "sales.csv"
     sales.to_csv(path)
-    data = read(path)
-    assert list(data.X) == ["price", "city", "weekend", "month"] and data.target == "sales"
+    data = read(Path(path))
+    assert list(data.X) == ["price", "city", "same", "weekend", "month"] and data.target == "sales"
     assert data.notes == (
-        "left out: 'Unnamed: 0' (numbers of the rows), 'id' (numbers of the rows), 'day' (dates), "
-        "'customer' (300 different words), 'same' (constant)",
+        "left out: 'Unnamed: 0' (numbers of the rows), 'id' (numbers of the rows), "
+        "'day' (300 different words), 'customer' (300 different words)",
     )
-
-
-@pytest.mark.parametrize(
-    "days", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d %B %Y", "%Y-%m-%dT%H:%M"]
-)
-def test_dates(days, sales, tmp_path):
-    path = tmp_path / "sales.csv"
-    sales["day"] = pd.to_datetime(sales["day"], dayfirst=True).dt.strftime(days)
-    sales.loc[3:5, "day"] = None
-    sales.to_csv(path, index=False)
-    assert "'day' (dates)" in read(path).notes[0]
-
-
-@pytest.mark.parametrize("name, options", [
-    ("sales.csv", {}), ("sales.CSV.gz", {"compression": "gzip"}), ("sales.tsv", {"sep": "\t"}),
-    ("sales.csv", {"sep": ";"}), ("sales.csv", {"sep": ";", "decimal": ","}),
-    ("sales.csv", {"sep": "|", "header": False}), ("sales.tsv", {"sep": "\t", "decimal": ","}),
-    ("sales.csv", {"sep": ";", "decimal": ",", "header": False}),
-])  # fmt: skip
-def test_text_files(name, options, sales, tmp_path):
-    """What pandas has written is read back."""
-    path = tmp_path / name
-    frame = sales[["price", "city", "sales"]]
-    frame.to_csv(path, index=False, **options)
-    data = read(path)
-    np.testing.assert_array_equal(data.X.to_numpy(), frame[["price", "city"]].to_numpy())
-    np.testing.assert_array_equal(data.y, frame["sales"])
-    headerless = options.get("header") is False
-    assert list(data.X) == (["column 1", "column 2"] if headerless else ["price", "city"])
-    assert ("the first row is taken as data: --header says otherwise" in data.notes) == headerless
-    assert ("numbers are read with decimal commas" in data.notes) == ("decimal" in options)
-
-
-def test_first_rows(tmp_path):
-    """Numbers that count up are names, as pandas writes them for an array; options overrule."""
-    path = tmp_path / "array.csv"
-    table = np.array([[0.5, 2.5, 1.0], [1.5, 3.5, 2.0], [3.0, 0.0, 4.0]])
-    pd.DataFrame(table).to_csv(path, index=False)
-    assert len(read(path).y) == 3
-    assert read(path).notes == ("the first row is taken as names: --no-header says otherwise",)
-    assert len(read(path, header=False).y) == 4
-    path.write_text("3,1,a\n1,2,b\n2,4,a\n5,1,b\n")
-    assert len(read(path).y) == 4 and read(path).target == "column 3"
-    assert len(read(path, header=True).y) == 3 and not read(path, header=True).notes
-
-
-def test_parquet_file(sales, tmp_path):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "sales.parquet"
-    sales["day"] = pd.to_datetime(sales["day"], dayfirst=True)
-    sales["city"] = sales["city"].astype("category")
-    sales["text"] = pd.array(["a", None, "b"] * 100, dtype="string")
-    sales["whole"] = pd.array([1, None, 2] * 100, dtype="Int64")
-    sales.to_parquet(path)
-    data = read(path, "sales")
-    assert list(data.X) == ["price", "city", "weekend", "month", "text", "whole"]
-    np.testing.assert_array_equal(data.y, sales["sales"])
-    assert "'day' (dates)" in data.notes[0]
-
-
-def test_a_parquet_file_is_fitted(sales, tmp_path, capsys):
-    """With missing values of all types of pandas, and words that are rare."""
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "sales.parquet"
-    sales["text"] = pd.array(["a", None, "b"] * 100, dtype="string")
-    sales["whole"] = pd.array([1, None, 2] * 100, dtype="Int64")
-    sales["sales"] = (
-        3.0 * (sales["text"] == "a").fillna(False).astype(float) + 0.1 * sales["price"]
-    )
-    sales.to_parquet(path)
-    main([str(path), "--target", "sales", "--folds", "0", "--alpha", "0.1"])
-    printed = capsys.readouterr().out
-    assert "text = a" in printed and "200 missing values filled" in " ".join(printed.split())
 
 
 def test_many_words_share_an_indicator(sales, tmp_path, capsys):
@@ -132,21 +59,7 @@ def test_a_column_of_numbers_and_words(tmp_path, capsys):
     path = tmp_path / "long.csv"
     code, n = ["1"] * 150_000 + ["x"] * 150_000, 300_000
     pd.DataFrame({"code": code, "y": np.arange(n) % 2}).to_csv(path, index=False)
-    assert set(read(path).X["code"]) == {"1", "x"}
-
-
-def test_a_table_of_lists_is_refused(tmp_path, capsys):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "lists.parquet"
-    pd.DataFrame({"a": [[1], [2]] * 20, "y": [0, 1] * 20}).to_parquet(path)
-    with pytest.raises(SystemExit) as caught:
-        main([str(path)])
-    error = capsys.readouterr().err
-    assert (
-        caught.value.code == 2
-        and error.startswith("python -m skpd: error")
-        and error.count("\n") == 1
-    )
+    assert set(read(Path(path)).X["code"]) == {"1", "x"}
 
 
 def test_without_pandas(tmp_path, capsys, monkeypatch):
@@ -155,36 +68,15 @@ def test_without_pandas(tmp_path, capsys, monkeypatch):
         main(["table.csv"])
     error = capsys.readouterr().err
     assert caught.value.code == 2
-    assert error.endswith("table.csv: tables need pandas, Parquet files pyarrow too\n")
-
-
-def test_question_marks_are_missing(tmp_path):
-    path = tmp_path / "marks.csv"
-    path.write_text("a,b\n1.5,0\n?,1\n2.5,0\n")
-    np.testing.assert_array_equal(read(path).X["a"], [1.5, np.nan, 2.5])
-
-
-def test_headerless_iris(tmp_path, capsys):
-    """As the UCI repository has it."""
-    path = tmp_path / "iris.csv"
-    iris = load_iris(as_frame=True)
-    frame = iris.data.assign(kind=iris.target_names[iris.target])
-    frame.to_csv(path, index=False, header=False)
-    main([str(path), "--folds", "0"])
-    assert "150 rows, 4 columns; column 5: 3 classes of 50 to 50" in capsys.readouterr().out
+    assert error.endswith("table.csv: a CSV file needs pandas: pip install pandas\n")
 
 
 def test_bad_files(tmp_path, capsys):
-    words, missing = tmp_path / "words.svm", tmp_path / "missing.csv"
-    words.write_text("these are words\n")
+    missing = tmp_path / "missing.csv"
     pd.DataFrame({"a": [1.0, 4.0, 2.0, 3.0], "b": ["x", "y", None, "y"]}).to_csv(missing)
-    for path, message in (
-        (words, "not an svmlight file"),
-        (missing, "the target 'b' misses 1 value"),
-    ):
-        with pytest.raises(SystemExit):
-            main([str(path), "--test-size", "0.5"])
-        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([str(missing)])
+    assert "the target 'b' misses 1 value" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(missing), "--target", "c"])
     assert "got 'c'" in capsys.readouterr().err
@@ -192,23 +84,15 @@ def test_bad_files(tmp_path, capsys):
 
 ROWS = "".join(f"{k}.5,{k % 3},w{k}\n" for k in range(12))
 ODD_FILES = [
-    ("empty.svm", b"", [], "0 row(s) of data"),
-    ("one row.svm", b"1 1:2\n", [], "1 row(s) of data"),
-    ("one class.svm", b"1 1:2\n" * 9, [], "the target is 1.0 in every row"),
-    ("nan.svm", b"1 1:nan 2:inf\n0 1:1\n" * 3, [], "6 NaN or infinite value(s)"),
-    ("nan target.svm", b"nan 1:1\n0 1:1\n", [], "1 NaN or infinite target(s)"),
-    ("cut.gz", gzip.compress(b"1 1:2\n" * 9)[:-9], [], "Compressed file ended before"),
-    ("corrupt.gz", gzip.compress(b"1 1:2\n" * 9, mtime=0)[:10] + b"\xff" * 9, [], "Error -3"),
-    ("plain.bz2", b"1 1:2\n", [], "Invalid data stream"),
-    ("empty.csv", b"", [], "not a table of the kind of its suffix: No columns"),
-    ("header.csv", b"a,b\n", [], "0 row(s) of data"),
-    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", [], "not a table of the kind of its suffix"),
-    ("data.json", b'[{"a": 1, "b": "' + 9999 * b"x" + b'"}]', [],
-     "not an svmlight file, nor by its suffix a table (.csv, .tsv, .parquet): could not"),
-    ("plain.parquet", b"a,b\n1,2\n", [], "not a table of the kind of its suffix"),
+    ("empty.csv", b"", [], "No columns to parse"),
+    ("header.csv", b"a,b\n", [], "the target must differ between rows, got [] in 0 row(s)"),
+    ("one row.csv", b"a,b\n1,2\n", [], "the target must differ between rows, got [2] in 1 row(s)"),
+    ("one class.csv", b"a,b\n1,x\n4,x\n3,x\n", [], "got ['x'] in 3 row(s)"),
+    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", [], "Expected 2 fields in line 3, saw 3"),
+    ("cut.csv.gz", gzip.compress(b"a,b\n1,2\n" * 9)[:-9], [], "Compressed file ended before"),
+    ("corrupt.csv.gz", gzip.compress(b"1,2\n" * 9, mtime=0)[:10] + b"\xff" * 9, [], "Error -3"),
     ("latin.csv", "gr\xf6\xdfe,y\n1,2\n".encode("latin-1"), [], "'utf-8' codec can't decode"),
-    ("spaces.csv", b"a b\n1 2\n3 4\n", [], "there is no column beside 'a b' to learn from"),
-    ("infinite.csv", b"a,b\ninf,1\n2,0\n", [], "1 NaN or infinite value(s)"),
+    ("spaces.csv", b"a b\n1 2\n3 4\n", [], "'a b' needs columns beside it, separated by commas"),
     ("rare.csv", f"a,b,c\n{ROWS}".encode(), [], "12 of 12 classes have 1 row, such as w0"),
     ("half.csv", f"a,b,c\n{ROWS}".encode(), ["--target", "a", "--estimator", "PdproxSVC"],
      "PdproxSVC needs labels as targets, words or whole numbers, got 0.5"),
@@ -252,7 +136,7 @@ def test_columns_are_standardised_and_filled(tmp_path, capsys, rng):
     frame.to_csv(path, index=False)
     main([str(path), "--alpha", "0.01", "--save", str(model), "--folds", "0"])
     printed = capsys.readouterr().out
-    columns = "2 of numbers standardised, 1 of words one-hot encoded (20 words each at most)"
+    columns = "2 of numbers standardised, 1 of words one-hot encoded"
     assert f"columns: {columns}, 37 missing values filled" in " ".join(printed.split())
     saved = joblib.load(model)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from distributed import Client
@@ -26,7 +26,8 @@ from ..problems.shards.bounds import target_sums
 from ..problems.shards.problem_of_shards import problem_of_shards
 from . import models
 from .collections import Collection, PerRow, class_weights, client_of, workers_with
-from .row_store import RowSpecification, RowStore
+from .model_bases import OnDask
+from .row_store import RowSpecification, require_numbers
 from .shards import DaskShards
 from .worker_group import WorkerGroup
 
@@ -122,15 +123,15 @@ def certify(
 
 def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstimator:
     """The estimator for Dask collections with the parameters and model of an ordinary one."""
-    if isinstance(estimator, models.OnDask):
+    if isinstance(estimator, OnDask):
         return copy(estimator)
-    kinds = {kind._local: kind for kind in models.ESTIMATORS}
-    if type(estimator) not in kinds:
+    kind: Any = getattr(models, type(estimator).__name__, None)
+    if kind is None or kind._local is not type(estimator):
         raise TypeError(
             f"skpd.dask takes {', '.join(models.__all__)} of this package, got "
             f"{type(estimator).__name__}."
         )
-    remote = kinds[type(estimator)](**estimator.get_params(deep=False), client=client)
+    remote: OnDask = kind(**estimator.get_params(deep=False), client=client)
     for name in ("coef_", "intercept_", "classes_"):
         if hasattr(estimator, name):
             setattr(remote, name, getattr(estimator, name))
@@ -160,7 +161,7 @@ class DaskData:
         )
 
     def outputs(self) -> list[RowsOfLoss]:
-        self.X.ask_anew(RowStore.require_numbers)
+        self.X.of_chunks(require_numbers)
         return [RowSpecification]
 
     def one_vs_rest(

@@ -1,17 +1,18 @@
 """Checks of Dask collections that need no data, and the chunks of rows as futures."""
 
-from functools import partial
-from typing import Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, cast
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, Future, default_client
+from distributed import Client, default_client
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from .row_store import RowStore, merged
-from .worker_group import Column, WorkerGroup
+from .row_store import label_weights, merged
+from .worker_group import WorkerGroup
 
 
 class Frame(Protocol):
@@ -57,24 +58,21 @@ def as_array(X: Collection | ArrayLike | None, name: str) -> da.Array:
         If X is not a Dask collection, or if a column does not hold numbers.
     """
     if is_frame(X):
-        if name == "X":
-            import pandas
-
-            dtypes = getattr(X, "dtypes", ())
-            if wrong := [str(t) for t in dtypes if not pandas.api.types.is_numeric_dtype(t)]:
-                raise ValueError(f"X must hold numbers, got columns of the types {wrong}.")
+        header = cast(Any, X)._meta
+        if name == "X" and header.ndim == 2:
+            others = header.select_dtypes(exclude=["number", "bool"]).dtypes.astype(str)
+            if not others.empty:
+                raise ValueError(f"X must hold numbers, got columns of the types {[*others]}.")
         return X.to_dask_array()
     if isinstance(X, da.Array):
         return X
     raise ValueError(f"{name} must be a dask array or dataframe, got {type(X).__name__}.")
 
 
-def feature_names(X: Collection) -> np.ndarray | None:
-    """The names of the columns of a dataframe if all of them are strings, else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
+def checked(estimator: BaseEstimator, X: Collection | ArrayLike, *, reset: bool) -> None:
+    """Check the number and the names of the columns of X as scikit-learn does, or record them."""
+    header = cast(Any, X)._meta if is_frame(X) else X
+    validate_data(estimator, header, reset=reset, skip_check_array=True)
 
 
 def workers_with(
@@ -106,32 +104,14 @@ def workers_with(
             "X.rechunk({1: -1}) makes them one."
         )
     with client.as_current():
-        columns = [
-            X, chunked_like(X, y, "y"),
-            None if sample_weight is None else chunked_like(X, sample_weight, "sample_weight"),
-            None if offset is None else chunked_like(X, offset, "offset"),
-        ]  # fmt: skip
-    return WorkerGroup(client, partial(_computed, client, columns))
-
-
-def _computed(client: Client, columns: list[da.Array | None], in_ranges: bool) -> list[Column]:
-    """Futures of the chunks of X, y, sample_weight and offset; the last two may be None.
-
-    With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
-    ranges, so that each worker sends few partial sums (`DaskShards`).
-    """
-    present = [column for column in columns if column is not None]
-    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in present]
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
-    futures: list[list[Future]] = [[] for _ in present]
-    for k, part in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
-        chunks = [blocks[j] for blocks in delayed for j in part]
-        placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
-        computed = client.compute(chunks, optimize_graph=False, **placed)
-        for column, first in zip(futures, range(0, len(chunks), max(len(part), 1)), strict=False):
-            column += computed[first : first + len(part)]
-    remaining = iter(futures)
-    return [None if column is None else next(remaining) for column in columns]
+        given = {"sample_weight": sample_weight, "offset": offset}
+        columns = [X, chunked_like(X, y, "y")] + [
+            None if each is None else chunked_like(X, each, name) for name, each in given.items()
+        ]
+    chunks = [c if c is None else c.to_delayed(optimize_graph=False).ravel() for c in columns]
+    return WorkerGroup(
+        client, [c if c is None else client.compute([*c], optimize_graph=False) for c in chunks]
+    )
 
 
 def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
@@ -158,7 +138,7 @@ def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
         raise ValueError(f"{name} must have the shape (n_samples,), got {rows.ndim} dimensions.")
     chunks = X.chunks[:1]
     if rows.numblocks[0] != X.numblocks[0]:
-        X, rows = _counted(X), _counted(rows)
+        X, rows = (each if _are_known(each) else _counted(each) for each in (X, rows))
     if not (_are_known(X) and _are_known(rows)):
         return rows
     if rows.shape[0] != X.shape[0]:
@@ -166,8 +146,7 @@ def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
             f"{name} must have one entry for each row of X, got {rows.shape[0]} for "
             f"{X.shape[0]} rows."
         )
-    if rows.chunks != X.chunks[:1]:
-        rows = rows.rechunk(X.chunks[:1])
+    rows = rows.rechunk(X.chunks[:1])
     return da.Array(rows.dask, rows.name, chunks, dtype=rows.dtype, meta=rows._meta)
 
 
@@ -177,18 +156,13 @@ def _are_known(X: da.Array) -> bool:
 
 
 def _counted(X: da.Array) -> da.Array:
-    """The array X with known lengths of its chunks, which may have to be computed."""
-    if _are_known(X):
-        return X
-    blocks = X.to_delayed(optimize_graph=False).ravel()
-    shapes = dask.compute(*map(dask.delayed(np.shape), blocks), optimize_graph=False)
-    chunks = tuple(shape[0] for shape in shapes), *X.chunks[1:]
-    return da.Array(X.dask, X.name, chunks, dtype=X.dtype, meta=X._meta)
+    """The array X with the lengths of its chunks, which are computed."""
+    return da.Array(X.dask, X.name, X.chunks, dtype=X.dtype, meta=X._meta).compute_chunk_sizes()
 
 
 def class_weights(workers: WorkerGroup) -> tuple[np.ndarray, Array]:
     """The sorted distinct labels, and the sum of the weights of the rows of each."""
-    chunks = merged(workers.ask_anew(RowStore.class_weights)).values()
+    chunks = merged(workers.of_chunks(label_weights)).values()
     classes = np.unique(np.concatenate([labels for labels, _ in chunks]))
     weights = np.zeros(len(classes))
     for labels, sums in chunks:

@@ -1,7 +1,6 @@
 """The base classes of estimators for arrays and dataframes of Dask."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from inspect import get_annotations
 from typing import Any, ClassVar, cast
 
@@ -10,7 +9,7 @@ import numpy as np
 from dask import is_dask_collection
 from distributed import Client
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import HasMethods
 from .._typing import Array, Matrix
@@ -34,14 +33,14 @@ from .collections import (
     Collection,
     PerRow,
     as_array,
+    checked,
     chunked_like,
     class_weights,
     client_of,
-    feature_names,
     workers_with,
 )
 from .communication_counts import Communication
-from .row_store import RowSpecification, RowStore
+from .row_store import RowSpecification, require_numbers
 from .shards import DaskShards
 from .worker_group import WorkerGroup
 
@@ -91,8 +90,7 @@ class OnDask(PrimalDualEstimator):
             workers = self._workers(X, y, sample_weight, offset)
             return self._problems_of_workers(workers, y, cast(Array | None, offset))
         self.__dict__.pop("communication_", None)  # that of an earlier fit
-        in_memory = cast(Any, super())._problems  # of the ordinary estimator
-        return in_memory(X, y, sample_weight, offset)
+        return cast(Any, super())._problems(X, y, sample_weight, offset)
 
     @abstractmethod
     def _problems_of_workers(
@@ -111,11 +109,7 @@ class OnDask(PrimalDualEstimator):
         workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64
-        names, self.n_features_in_ = feature_names(X), workers.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        checked(self, X, reset=True)
         self.communication_ = workers.cost
         return workers
 
@@ -134,26 +128,20 @@ class OnDask(PrimalDualEstimator):
     # Predictions
 
     def _of_chunks(
-        self, method: Callable[[Any], Callable], X: Any, n_columns: int | None, dtype: Any,
+        self, method: str, X: Any, n_columns: int | None, dtype: Any,
         offset: PerRow = None,
     ) -> Any:  # fmt: skip
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
-        names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if not is_dask_collection(X):
-            if fitted is not None:
-                local.feature_names_in_ = fitted
-            return method(local)(X, offset)
-        of_rows = method(local)
-        if names is not None and fitted is not None and not np.array_equal(names, fitted):
-            raise ValueError(
-                f"X must have the columns that {type(self).__name__} was fitted with, in the same "
-                f"order, {fitted.tolist()}, got {names.tolist()}."
-            )
+            if hasattr(self, "feature_names_in_"):
+                local.feature_names_in_ = self.feature_names_in_
+            return getattr(local, method)(X, offset)
+        of_rows = getattr(local, method)
+        checked(self, X, reset=False)
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
-        validate_data(self, X, reset=False, skip_check_array=True)
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
         if offset is None:
             return X.map_blocks(of_rows, dtype=dtype, **shape)
@@ -168,9 +156,7 @@ class OnDask(PrimalDualEstimator):
         """The ordinary estimator with the attributes that predictions need."""
         without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
         local = self._local.__new__(self._local)
-        for name, value in vars(self).items():
-            if name not in without:
-                setattr(local, name, value)
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in without})
         return local
 
 
@@ -192,8 +178,10 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             )
         class_weight = None
         if self.class_weight is not None:
-            by_class = weights_of_classes(self.class_weight, classes, classes, weights)
-            class_weight = classes, by_class
+            class_weight = (
+                classes,
+                weights_of_classes(self.class_weight, classes, classes, weights),
+            )
         loss = self._get_loss()
         if offset is not None and len(classes) > 2:
             raise ValueError(
@@ -216,19 +204,16 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     def decision_function(self, X: Any, offset: PerRow = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
         n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks(lambda local: local.decision_function, X, n_columns, None, offset)
+        return self._of_chunks("decision_function", X, n_columns, None, offset)
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
         dtype = self.classes_.dtype
-        return self._of_chunks(lambda local: local.predict, X, None, dtype, offset)
+        return self._of_chunks("predict", X, None, dtype, offset)
 
     def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
-        n_columns = len(self.classes_)
-        return self._of_chunks(
-            lambda local: local.predict_log_proba, X, n_columns, np.float64, offset
-        )
+        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
         """The accuracy, as a lazy number for a collection."""
@@ -244,7 +229,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     def _problems_of_workers(
         self, workers: WorkerGroup, y: Any, offset: Array | None
     ) -> FormulatedProblems:
-        workers.ask_anew(RowStore.require_numbers)
+        workers.of_chunks(require_numbers)
         loss = self._get_loss()
         shards = DaskShards(workers, RowSpecification(loss))
         problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
@@ -252,7 +237,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
         n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
-        return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
+        return self._of_chunks("predict", X, n_targets, None, offset)
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
         """The share of the variance or deviance, as a lazy number for a collection."""

@@ -12,7 +12,7 @@ from ..estimators import (
     regression,
     svm,
 )
-from .model_bases import ClassifierOnDask, MeansOnDask, OnDask, RegressorOnDask
+from .model_bases import ClassifierOnDask, MeansOnDask, RegressorOnDask
 
 __all__ = [
     "ElasticNetPD", "ElasticNetPDClassifier", "GammaPD", "GroupLassoSVC", "LassoPDCertified",
@@ -399,9 +399,3 @@ class TweediePD(MeansOnDask, costs.TweediePD):
     """
 
     _local = costs.TweediePD
-
-
-ESTIMATORS: tuple[type[OnDask], ...] = (
-    ElasticNetPD, ElasticNetPDClassifier, GammaPD, GroupLassoSVC, LassoPDCertified, LogisticPD,
-    PdproxRegressor, PdproxSVC, PoissonPD, TweediePD,
-)  # fmt: skip

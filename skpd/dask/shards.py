@@ -1,20 +1,20 @@
 """Sums over the rows of one problem that workers hold (`DaskShards`)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
-from weakref import finalize
 
 import dask.array as da
 import numpy as np
 
 from .._typing import Array
-from ..designs.sums import Sums, halves
+from ..designs.sums import Sums
 from ..problems.shards.remote_dual import RemoteKey
 from ..problems.shards.shard import Shard
 from ..problems.shards.shards import RowsLostError, Shards
-from .row_store import RowSpecification, RowStore, added_or_none, merged
-from .worker_group import WorkerGroup, WorkersLostError
+from .row_store import Key, RowSpecification, RowStore, merged, part_of, sums_of_ranges
+from .worker_group import WorkerGroup
 
 T = TypeVar("T")
 
@@ -33,14 +33,16 @@ class DaskShards(Shards):
 
     def __init__(self, workers: WorkerGroup, specification: RowSpecification) -> None:
         super().__init__()
-        self.workers, self._generation = workers, workers.generation
-        self._problem = workers.new_problem(specification)
-        finalize(self, workers.drop, self._problem)
+        self.workers = workers
         self._n_keys = 0  # number of keys in use
-        n_samples, n_features = workers.shape
-        extra = 0 if specification.column is None else 1
-        self.shape, self.dense = (n_samples, n_features + extra), workers.dense
+        n_features = workers.shape[1] + (specification.column is not None)
+        self.shape, self.dense = (workers.shape[0], n_features), workers.dense
         self.n_shards = len(workers.filled)
+        self._create(specification)
+
+    def _create(self, specification: RowSpecification) -> None:
+        self._specification, self._stores = specification, self.workers.stores(specification)
+        self._known: list[Key | None] = [None] * len(self._stores)  # keys of the last replies
 
     def new_key(self) -> RemoteKey:
         self._n_keys += 1
@@ -52,23 +54,16 @@ class DaskShards(Shards):
         return keys
 
     def each(self, function: Callable[[Shard], T]) -> list[T]:
-        return list(merged(self._ask(partial(RowStore.each, function=function))).values())
+        return list(merged(self._ask(RowStore.each, function)).values())
 
     def sums(self, function: Callable[[Shard], Sums | None]) -> dict[str, Any]:
         n_chunks = self.workers.n_chunks
-        request = partial(RowStore.sums, function=function, n_chunks=n_chunks)
-        parts = merged(self._ask(request))
-
-        def of(first: int, last: int) -> Sums | None:
-            if (first, last) in parts:
-                return parts[first, last]
-            return added_or_none(*(of(*half) for half in halves(first, last)))
-
-        sums = of(0, n_chunks)
+        parts = merged(self._ask(RowStore.sums, function, n_chunks=n_chunks))
+        (sums,) = sums_of_ranges(parts, lambda part: part, 0, n_chunks).values()
         assert sums is not None  # as some chunk has rows
         return sums
 
-    def _ask(self, request: Callable[..., T]) -> list[T]:
+    def _ask(self, request: Callable[..., T], function: Callable, **given: int) -> list[T]:
         """The results of all workers for a request about the shards of this problem.
 
         Raises
@@ -76,30 +71,37 @@ class DaskShards(Shards):
         RowsLostError
             If workers were lost and vectors were kept with them.
         """
+        of_shards = partial(request, function=self.releasing(function), **given)
         while True:
-            of_problem = partial(request, problem=self._problem, released=self.released())
-            try:
-                if self._generation == self.workers.generation:
-                    return self.workers.ask(of_problem)
-            except WorkersLostError:
-                pass
-            self._generation = self.workers.generation
+            replies = self.workers.ask(self._stores, self._known, of_shards)
+            known, self._known = self._known, [reply.key for reply in replies]
+            places = zip(known, replies, self.workers.shares, strict=True)
+            lost = [(key[0], share) for key, reply, share in places if key and key != reply.key]
+            if not lost:
+                return [cast(T, reply.result) for reply in replies]
+            for address, share in lost:
+                self.workers.record_loss(address, share)
             if self._n_keys:
                 raise RowsLostError
 
     def divide_weights(self, total: float) -> None:
-        super().divide_weights(total)
-        self.workers.divide_weights(self._problem, total)
+        specification = self._specification
+        self._create(replace(specification, total=specification.total * total))
 
     def gathered(self, part: Callable[[Shard], Array]) -> Array:
         """A vector of all rows, as a dask array whose chunks stay with the workers."""
-        try:
-            futures = self.workers.parts(self._problem, part)
-        except WorkersLostError:
-            self._generation = self.workers.generation
-            raise RowsLostError from None
+        workers = self.workers
+        futures = {
+            number: workers.submit(part_of, store, number, part)
+            for store, share in zip(self._stores, workers.shares, strict=True)
+            for number in share if number in workers.filled
+        }  # fmt: skip
+        workers.wait(list(futures.values()))
+        if failed := [future for future in futures.values() if future.status != "finished"]:
+            self.each(bool)  # which raises an error if rows are lost
+            raise failed[0].exception()
         chunks = [
-            da.from_delayed(future, shape=(size.n_rows,), dtype=np.float64)
-            for future, size in zip(futures, self.workers.filled.values(), strict=True)
+            da.from_delayed(futures[number], shape=(size.n_rows,), dtype=np.float64)
+            for number, size in workers.filled.items()
         ]
         return cast(Array, da.concatenate(chunks))

@@ -48,6 +48,10 @@ class Shards(ABC):
         """The keys released since the last call."""
         return [self._released.popleft() for _ in range(len(self._released))]
 
+    def releasing(self, function: Callable[[Shard], T]) -> Callable[[Shard], T]:
+        """A function for a shard that first deletes what is kept under released keys."""
+        return partial(_result_after_release, released=self.released(), function=function)
+
     def sums(self, function: Callable[[Shard], Sums | None]) -> dict[str, Any]:
         """The sums by name that a function returns for the shards, added in their order."""
         return added(part for part in self.each(function) if part is not None)
@@ -90,8 +94,7 @@ class LocalShards(Shards):
         self._shard.children.clear()  # breaks reference cycles with shards that share this dict
 
     def each(self, function: Callable[[Shard], T]) -> list[T]:
-        self._shard.release(self.released())
-        return [function(self._shard)]
+        return [self.releasing(function)(self._shard)]
 
     def gathered(self, part: Callable[[Shard], Array]) -> Array:
         return self.each(part)[0]
@@ -117,22 +120,21 @@ class ChildShards(Shards):
         return self._parent.sums(self._of_child(function))
 
     def _of_child(self, function: Callable[[Shard], T]) -> Callable[[Shard], T | None]:
-        key, released = self.owner.key, self.released()
-        return partial(_result_for_child, key=key, released=released, function=function)
+        return partial(_result_for_child, key=self.owner.key, function=self.releasing(function))
 
     def gathered(self, part: Callable[[Shard], Array]) -> Array:
         raise NotImplementedError("Vectors of some of the rows stay where they are.")
 
 
-def _result_for_child(
-    shard: Shard, key: int, released: list[int], function: Callable[[Shard], T]
-) -> T | None:
+def _result_after_release(shard: Shard, released: list[int], function: Callable[[Shard], T]) -> T:
+    shard.release(released)
+    return function(shard)
+
+
+def _result_for_child(shard: Shard, key: int, function: Callable[[Shard], T]) -> T | None:
     """The result of a function for the child of a shard; None if the child has no rows there."""
     child = shard.children.get(key)
-    if child is None:
-        return None
-    child.release(released)
-    return function(child)
+    return None if child is None else function(child)
 
 
 def _keep_shifted(shard: Shard, key: int, shift: Array) -> None:
