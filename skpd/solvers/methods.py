@@ -16,7 +16,6 @@ from .coordinates.pairs import pair_descent
 from .frank_wolfe.trace_norm import line_search_over_trace_norm
 from .interior import (
     expected_cost,
-    interior_on_working_sets,
     interior_point,
     interior_point_to_the_zeros,
 )
@@ -124,11 +123,6 @@ ENGINES: dict[str, Method] = {
     "interior-point": Method("interior-point", interior_point, *CONES),
     "interior-point to the zeros": Method(
         "interior-point", interior_point_to_the_zeros, *CONES
-    ),
-    "interior-point-faces": Method(
-        "interior-point-faces", interior_on_working_sets,
-        lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
-        "the l-infinity norm and a loss with cones",
     ),
     "interior-point in the row space": Method(
         "interior-point", partial(in_row_space, method=interior_point), has_cones_in_row_space,

@@ -131,9 +131,6 @@ def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
     if structure is Structure.OF_NORM:
         reason = "models with the norm itself are faster to find"
         return [Attempt("slopes-of-norm", reason), *last]
-    if structure is Structure.MAXIMUM and problem.loss.has_cones and cost == inf:
-        reason = "free features are a working set, of many"
-        return [Attempt("interior-point-faces", reason), *last]
     trials = _l1_ball(problem, cost) if structure is Structure.BALL else []
     return [*(trials or _gradients_before_cones(problem, cost, warm)), *last]
 

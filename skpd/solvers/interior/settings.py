@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from ..certificate_schedule import ScheduleSettings
-from ..monitor import Monitor
 
 # Rounding limits the products after so many iterations without progress. An iteration that
 # decreases the gap by a large factor may be the last that rounding allows.
@@ -104,33 +103,4 @@ class InteriorSettings:
     large_matrices: float = 4.0
 
 
-@dataclass(frozen=True)
-class WorkingSetSettings:
-    """Settings of working sets of coefficients, for the l-infinity norm."""
-
-    # The number of coefficients at first, and the most that join later, as a share of the set:
-    # the time of a system grows with the cube of the set, and few wrong ones join small sets
-    first_size: int = 100
-    growth: float = 0.3
-    # The gap to which the first working set is solved, as a share of the objective of the best
-    # constant: with larger ones more coefficients join that leave again
-    first_share: float = 0.003
-    # The gap for the next working set, as a share of the last gap; and the least one, as a share
-    # of the requested gap
-    next_share: float = 0.03
-    least_share: float = 0.3
-    # Relative distance from the height at which a coefficient of a loss with kinks joins it
-    height_distance: float = 3e-3
-    # The method gives up after so many sets in turn without an increase of the lower bound by this
-    # share of the gap: then nearly all coefficients are free
-    patience: int = 4
-    least_rise: float = 1e-4
-
-    def next_accuracy(self, monitor: Monitor, accuracy: float) -> float:
-        """The gap for the next working set, after one that was solved to ``accuracy``."""
-        gap = monitor.primal - monitor.dual
-        return max(self.least_share * monitor.goal, min(self.next_share * gap, accuracy))
-
-
 SETTINGS = InteriorSettings()
-WORKING_SETS = WorkingSetSettings()
