@@ -1,5 +1,5 @@
 // The terms  sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2,  s = sign * image - offset,  between two
-// iterations of an interior-point method; all vectors have n entries. `skpd.solvers.interior.terms.Intervals` derives
+// iterations of an interior-point method; all vectors have n entries. `skpd.solvers.interior.loss_terms.Intervals` derives
 // the formulas. A bound of u with sign 1 (lower) or -1 (upper) has slacks and distances
 //
 //   distance = sign (u - bound) > 0,    s - q u + sum over the bounds of sign slack = 0,    slack distance = mu.
