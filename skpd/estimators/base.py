@@ -9,16 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._compat import _fit_context, with_callbacks
-from .._typing import (
-    Array,
-    ArrayLike,
-    Constraints,
-    Groups,
-    Matrix,
-    MatrixLike,
-    PerFeature,
-    PerRow,
-)
+from .._typing import Array, ArrayLike, Constraints, Groups, Matrix, MatrixLike, PerFeature, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..designs.threads import one_blas_thread
@@ -224,7 +215,7 @@ class PrimalDualEstimator(SolvedModel):
         if self._needs_groups and self.groups is None:
             warn(
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
-                "which makes it the lasso. Pass groups, or groups=1 for this model.",
+                "which makes it the lasso. Pass groups, or groups=1 for this model."
             )
         self._read_sources(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:

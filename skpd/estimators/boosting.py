@@ -20,7 +20,7 @@ from ..formulation.validation import checked_weights, validated
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
-from .parameters import ParameterValidation, StoppingParameters, declared
+from .parameters import NOT_NEGATIVE, ParameterValidation, StoppingParameters, declared
 
 # Errors of margins over this number are relative errors of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
@@ -152,7 +152,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "entropy": [Interval(Real, 0, np.inf, closed="left")],
+        "entropy": [NOT_NEGATIVE],
     }
 
     estimator: BaseEstimator | None = None

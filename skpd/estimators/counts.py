@@ -2,13 +2,11 @@
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
-from .._compat import Interval
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
@@ -26,7 +24,7 @@ from ..penalties import Penalty
 from ..problems.free_features import dependence
 from .base import fit_method
 from .names import PenaltyName
-from .parameters import AnyPenaltyParameters, declared, shared
+from .parameters import NOT_NEGATIVE, AnyPenaltyParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 ROUNDED = 1e-12  # a relative difference of rates that are equal up to rounding
@@ -434,7 +432,7 @@ class PoissonPD(MeanRegressor):
     array([0.9, 0. , 0. ])
     """
 
-    _own_constraints: ClassVar[dict] = {"dispersion": [Interval(Real, 0, np.inf, closed="left")]}
+    _own_constraints: ClassVar[dict] = {"dispersion": [NOT_NEGATIVE]}
 
     alpha: float = 1.0
     _: KW_ONLY

@@ -1,18 +1,16 @@
 """Elastic nets: regression and classification, with a penalty or over an l1 ball."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from .._compat import Interval
 from .._typing import PerFeature
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
 from .names import elastic_net
 from .parameters import (
+    POSITIVE,
+    SHARE,
     ClassifierParameters,
     FitParameters,
     FitsWithoutPenalty,
@@ -38,10 +36,7 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
 
     positive = False  # a parameter of regression alone
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [SHARE], "l1_radius": [POSITIVE, None]}
 
     def _get_penalty(self) -> Penalty:
         ratio, radius = float(self.l1_ratio), self.l1_radius

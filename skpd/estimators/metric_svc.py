@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .names import PenaltyName
-from .parameters import WarmStartParameters, WithOptions, declared
+from .parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
 from .predictions import linear_predictions
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -168,12 +168,8 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "k": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
-            None,
-        ],
+        "beta": [POSITIVE, None],
+        "k": [COUNT, Interval(RealNotInt, 0, 1, closed="neither"), None],
     }
 
     alpha: float = 1e-3

@@ -1,13 +1,12 @@
 """Several outputs or tasks with a penalty of the matrix of coefficients."""
 
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
@@ -29,7 +28,7 @@ from .output_parameters import (
     output_penalty,
     without_tasks,
 )
-from .parameters import FitsWithoutPenalty, SolverParameters, declared
+from .parameters import SHARE, FitsWithoutPenalty, SolverParameters, declared
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 
@@ -40,10 +39,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
     tasks_: np.ndarray
 
     _takes_offset: ClassVar[bool] = False
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "tasks": [Integral, str, None],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [SHARE], "tasks": [Integral, str, None]}
 
     loss: OutputLossName | Loss
     penalty: OutputPenaltyName | Penalty

@@ -27,13 +27,7 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes, weights_of_classes
 from .names import PenaltyName
-from .parameters import (
-    FitsWithoutPenalty,
-    IterationLimit,
-    PenaltyParameters,
-    WarmStartParameters,
-    declared,
-)
+from .parameters import ScoreParameters, declared
 from .predictions import ScoredPredictions
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -46,10 +40,7 @@ def _is_logistic(estimator: BaseEstimator) -> bool:
 
 
 @declared
-class OrdinalPD(
-    FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit,
-    ScoredPredictions, ClassifierMixin, PrimalDualEstimator,
-):  # fmt: skip
+class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualEstimator):
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
     Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of

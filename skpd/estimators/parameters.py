@@ -30,32 +30,31 @@ from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, PenaltyName
 from .representation import PickledWithVersion, Text
 from .unknown_parameters import explain, unknown_parameter
 
+COUNT = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, np.inf, closed="left")
+POSITIVE = Interval(Real, 0, np.inf, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="both")
+INNER_SHARE = Interval(Real, 0, 1, closed="neither")
+
 # the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
-    "alpha": [Interval(Real, 0, np.inf, closed="neither")],
-    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "alpha": [POSITIVE],
+    "alphas": [COUNT, "array-like"],
     "bounds": [tuple, list, Bounds, dict, callable, None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "constraints": [LinearConstraint, list, tuple, None],
     "cv": ["cv_object"],
-    "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
-    "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-    "groups": [
-        Interval(Integral, 1, None, closed="left"),
-        "array-like",
-        dict,
-        callable,
-        StrOptions({"auto"}),
-        None,
-    ],
-    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "delta": [POSITIVE, None],
+    "epsilon": [NOT_NEGATIVE, None],
+    "groups": [COUNT, "array-like", dict, callable, StrOptions({"auto"}), None],
+    "l1_ratio": [SHARE, None],
+    "max_iter": [COUNT],
     "n_jobs": [Integral, None],
     "penalty_weights": ["array-like", dict, callable, None],
-    "quantile": [Interval(Real, 0, 1, closed="neither"), None],
+    "quantile": [INNER_SHARE, None],
     "random_state": ["random_state"],
     "solver_options": [dict, None],
-    "tol": [Interval(Real, 0, np.inf, closed="left")],
+    "tol": [NOT_NEGATIVE],
     "verbose": ["verbose"],
 }
 
@@ -91,7 +90,7 @@ class FitsWithoutPenalty:
     """Mixin of estimators whose alpha may be 0: no feature is then penalised."""
 
     _fits_alpha_0: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
+    _own_constraints: ClassVar[dict] = {"alpha": [NOT_NEGATIVE]}
 
 
 class ParameterValidation(PickledWithVersion):
@@ -364,6 +363,11 @@ class AnyPenaltyParameters(FitsWithoutPenalty, SolverParameters, PenaltyParamete
     """How a problem with any penalty, or none, is fitted, also under linear constraints."""
 
     constraints: Constraints = None
+
+
+@shared
+class ScoreParameters(FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit):
+    """How a problem with any penalty, or none, and with no intercept is fitted."""
 
 
 @shared

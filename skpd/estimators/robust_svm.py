@@ -24,7 +24,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .parameters import ClassifierParameters, WithOptions, declared
+from .parameters import NOT_NEGATIVE, ClassifierParameters, WithOptions, declared
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 # The default cost of a flip, in units of the spread of the features. By `benchmarks/kappa.py` no
@@ -184,10 +184,10 @@ class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
     _path_parameter: ClassVar[str] = "epsilon"
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "epsilon": [Interval(Real, 0, np.inf, closed="left")],
+        "epsilon": [NOT_NEGATIVE],
         "kappa": [StrOptions({"scale"}), Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],
-        "alpha": [Interval(Real, 0, np.inf, closed="left")],
+        "alpha": [NOT_NEGATIVE],
     }
 
     epsilon: float = 0.01

@@ -19,25 +19,13 @@ from ..problems.problem import Problem
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance_index import concordance
-from .parameters import (
-    FitsWithoutPenalty,
-    IterationLimit,
-    PenaltyParameters,
-    WarmStartParameters,
-    declared,
-)
+from .parameters import ScoreParameters, declared
 from .regressor import PrimalDualRegressor
 from .survival_targets import entries_times_and_events, labels_and_strata, labels_of_strata
 
 
 @declared
-class CoxPD(
-    FitsWithoutPenalty,
-    PenaltyParameters,
-    WarmStartParameters,
-    IterationLimit,
-    PrimalDualRegressor,
-):
+class CoxPD(ScoreParameters, PrimalDualRegressor):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
     The hazard of a sample is a function of time, which all samples of a stratum share, times

@@ -270,5 +270,5 @@ def warn_of_end(
     advice = "Decrease eps." if of_number else f"Add {other} values to alphas."
     warn(
         f"{name} has chosen the {end} of {len(grid)} alphas, {grid[index]:.3g}. Scores still "
-        f"change at this end of the grid, so that a {other} alpha may be better. {advice}",
+        f"change at this end of the grid, so that a {other} alpha may be better. {advice}"
     )

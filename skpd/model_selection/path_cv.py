@@ -17,14 +17,7 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    _fit_context,
-    _num_samples,
-    with_callbacks,
-)
+from .._compat import HasMethods, Interval, StrOptions, _fit_context, _num_samples, with_callbacks
 from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
 from ..designs.threads import one_blas_thread
