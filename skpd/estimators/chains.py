@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, Matrix
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
@@ -78,9 +78,7 @@ class _ChainEstimator(ChainAttributes, WithOptions, WarmStartParameters, PrimalD
         """
         return self._fit(self._problems(X, y, None))
 
-    def _problems(  # type: ignore[override]
-        self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         tokens, lengths = stacked(X)
         tokens = validated(self, tokens, **_DATA)

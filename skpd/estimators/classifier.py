@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import available_if
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import (
     FormulatedProblems,
@@ -60,9 +60,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         coef = with_sums(coefs, self._copies())
         return {"classes_": fit.labels, "intercept_": intercepts, **coef}
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)

@@ -126,19 +126,13 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return self
 
     def _reporter(
-        self,
-        context: progress.CallbackContext | None,
-        task: progress.FitTask,
-        label: str = "",
-        attributes: Callable[[Monitor], Attributes] | None = None,
-        stop: Event | None = None,
-    ) -> Callable[[Monitor], bool]:
+        self, context: progress.CallbackContext, task: progress.FitTask, label: str = "",
+        attributes: Callable[[Monitor], Attributes] | None = None, stop: Event | None = None,
+    ) -> Callable[[Monitor], bool]:  # fmt: skip
         """The function that a solver calls after every check, for output and callbacks."""
         name = f"[{type(self).__name__}]{label}"
         context = context if hasattr(self, "_skl_callbacks") else None
-        return progress.reporter(
-            name, self.verbose, self.tol, context, task, attributes=attributes, stop=stop
-        )
+        return progress.reporter(name, self.verbose, self.tol, context, task, attributes, stop)
 
     # Solution
 
@@ -165,10 +159,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _solver_call(self, problem: Problem) -> SolverCall:
         """How a problem is to be solved."""
-        options = self._checked_options(problem)
-        return SolverCall(
-            self._solver(), options, self.tol, self.max_iter, self._precision, self._copies()
-        )
+        named = self._solver(), self._checked_options(problem)
+        return SolverCall(*named, self.tol, self.max_iter, self._precision, self._copies())
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
         """Solve and certify a problem."""

@@ -14,7 +14,7 @@ from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.messages import Wording
 from ..formulation.validation import validated
-from ..losses import Loss, ResidualLoss
+from ..losses import ResidualLoss
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.kernel import KernelMachine, kernel_machines
@@ -93,9 +93,7 @@ class KernelModel(PrimalDualEstimator):
     def _data_options(self) -> dict[str, Any]:
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
-    def _problems_of(
-        self, X: MatrixLike, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
-    ) -> list[Problem]:
+    def _problems_of(self, X, targets, sample_weight) -> list[Problem]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
         machines = kernel_machines(

@@ -11,7 +11,7 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, RealNotInt
-from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
@@ -234,9 +234,7 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
             "threshold_": threshold,
         }
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         if sample_weight is not None:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
+from .._typing import Array, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
 from ..formulation.formulate import FormulatedProblems, formulate_outputs, require_unit, shares_of
@@ -62,9 +62,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         ratio, alpha = float(self.l1_ratio), float(self.alpha)
         return output_penalty(self.penalty, ratio, n_features, n_outputs, alpha)
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)

@@ -202,9 +202,7 @@ class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualE
         tags.classifier_tags.poor_score = True  # classes of the checks have no order
         return tags
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         self._read_sources(X)
         kind: Any = getattr(y, "dtype", None)

@@ -205,10 +205,7 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         fit = self._problems(X, y, sample_weight, offset, strata)
         return self._fit(fit, sample_weight)
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None,
-        strata: PerRow = None,
-    ) -> FormulatedProblems:  # fmt: skip
+    def _problems(self, X, y, sample_weight, offset=None, strata=None) -> FormulatedProblems:
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Attributes
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
@@ -154,9 +154,7 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
                 "warm_start=True."
             )
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, type(self).__name__)

@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike, MatrixLike, PerRow
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates import Certificate, Certificates
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
@@ -260,12 +259,11 @@ def certified(
         certificates, gaps = zip(*pairs, strict=True)
     if max(gaps) > tol:
         worst = int(np.argmax(gaps))
-        warn(
+        warn_of_convergence(
             f"certify: the lower bound is within a relative gap of {gaps[worst]:.1e} of the "
             f"optimum, not within tol={tol:.1e}. So much of the model's relative gap of "
             f"{certificates[worst].relative_gap:.1e} may be the bound's own. Increase max_iter "
-            f"(now {max_iter}) or tol, or bring the features to a common scale.",
-            ConvergenceWarning,
+            f"(now {max_iter}) or tol, or bring the features to a common scale."
         )
     return Certificates.of(certificates)
 

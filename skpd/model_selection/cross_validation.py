@@ -254,9 +254,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         penalty = self._penalty_of(l1_ratio, n_features, problem.n_outputs)
         return problem.with_penalty(penalty, problem.alpha)
 
-    def _fitted_problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> list[Problem]:
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
         chosen = self._with_l1_ratio(problem, self._l1_ratios()[self._chosen])
         return [at_alpha(chosen, self.alpha_)]

@@ -17,7 +17,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import metadata_routing as routing
 
 from .._typing import Array, ArrayLike, Indices, Mask, Matrix, PerRow
-from .._warn import warn
+from .._warn import warn, warn_of_convergence
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..formulation.solve_problems import map_in_threads
@@ -222,11 +222,10 @@ def warn_of_unfinished(name: str, model: BaseEstimator, gaps: Sequence[float], f
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
-        warn(
+        warn_of_convergence(
             f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} "
             f"{fits}. Increase max_iter (now {model.max_iter}) or tol, or eps, "
-            "which leaves out the smallest alphas.",
-            ConvergenceWarning,
+            "which leaves out the smallest alphas."
         )
 
 

@@ -7,13 +7,12 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from .._checks import require_same_samples
 from .._typing import Array, ArrayLike, MatrixLike
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates import Certificates
 from ..designs.threads import one_blas_thread
 from ..estimators.base import PrimalDualEstimator
@@ -215,12 +214,11 @@ def warn_of_missed(
 ) -> None:
     """Warn if the gap of a certified path is not reached near some of its alphas."""
     if missed:
-        warn(
+        warn_of_convergence(
             f"{name} is not certified to {eps:.2g} on the whole path: near {len(missed)} of its "
             f"{n_alphas} alphas, the first of which is {missed[0]:.3g}, the gap is a larger share "
             "of the objective of the best constant. "
-            f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas.",
-            ConvergenceWarning,
+            f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas."
         )
 
 
