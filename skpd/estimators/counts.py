@@ -10,14 +10,9 @@ from sklearn.metrics import d2_tweedie_score
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
+from ..formulation import validation
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import (
-    _DATA,
-    checked_weights,
-    finite_targets,
-    require_lengths,
-    validated,
-)
+from ..formulation.validation import _DATA
 from ..losses import Poisson
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
@@ -196,8 +191,8 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         if kind not in ("deviance", "pearson"):
             raise ValueError(f"kind must be 'deviance' or 'pearson', got {kind!r}.")
         mean = np.asarray(self.predict(X, offset, exposure), dtype=np.float64)
-        y, loss = np.ravel(finite_targets(y, type(self).__name__)), self._get_loss()
-        require_lengths(X=mean, y=y)
+        y, loss = np.ravel(validation.finite_targets(y, type(self).__name__)), self._get_loss()
+        validation.require_lengths(X=mean, y=y)
         loss.require_targets(float(np.min(y)))
         _require_means(mean)
         if kind == "pearson":
@@ -250,8 +245,8 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         0.52
         """
         squares = self.residuals(X, y, offset, exposure, kind=kind) ** 2
-        weights = checked_weights(sample_weight, squares)
-        X, ones = validated(self, X, reset=False, **_DATA), bool(self.fit_intercept)
+        weights = validation.checked_weights(sample_weight, squares)
+        X, ones = validation.validated(self, X, reset=False, **_DATA), bool(self.fit_intercept)
         used = np.flatnonzero(self._dense_coef)
         blocks = [X.block(k) for k in range(X.n_blocks)] if isinstance(X, RowBlocks) else [X]
         table = np.vstack([Design(block).table(used) for block in blocks])[weights > 0.0]
@@ -261,8 +256,8 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
 
     def _score(self, y: Any, predicted: Array, weights: PerRow, offset: PerRow) -> float:
         power = float(self._get_loss().power)
-        require_lengths(X=predicted, y=y, sample_weight=weights)
-        y, weights = np.ravel(np.asarray(y, float)), checked_weights(weights, predicted)
+        validation.require_lengths(X=predicted, y=y, sample_weight=weights)
+        y, weights = np.ravel(np.asarray(y, float)), validation.checked_weights(weights, predicted)
         (offset,) = offset_columns(0.0 if offset is None else offset, len(y), 1)
         y, mean, weights = (x[weights > 0.0] for x in rates(y, predicted, weights, offset, power))
         if len(y) > 1 and np.allclose(y, y[0], ROUNDED, 0.0):  # as in a fold without claims

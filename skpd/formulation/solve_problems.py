@@ -60,8 +60,8 @@ def points_of_model(
     coef = np.atleast_2d(coef)
     if first.rows.of_outputs:
         null = first.null_point.dual_coef
-        shape = first.dual_table(null).shape
-        if coef.shape != first.table_shape or dual_coef.shape != shape:
+        shapes = first.table_shape, first.dual_table(null).shape
+        if (coef.shape, dual_coef.shape) != shapes:
             return None
         coef = np.ascontiguousarray(coef.T).reshape(first.rows.coef_shape)
         return [Point(coef, intercepts, dual_coef.reshape(null.shape))]

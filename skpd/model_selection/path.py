@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 from numbers import Real
+from operator import attrgetter
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -182,8 +183,7 @@ def _certified(
     )  # fmt: skip
     if stopped:
         raise _interrupt(models, f"{len(covered)} alphas are finished")
-    missed = [model.alpha for model in covered if not model.converged]
-    warn_of_missed(type(estimator).__name__, eps, missed, len(covered), estimator.max_iter)
+    warn_of_missed(type(estimator).__name__, eps, covered, estimator.max_iter)
     return models
 
 
@@ -209,15 +209,13 @@ def solving_at(
     return solve_at
 
 
-def warn_of_missed(
-    name: str, eps: float, missed: Sequence[float], n_alphas: int, max_iter: int
-) -> None:
+def warn_of_missed(name: str, eps: float, covered: Sequence[Covered], max_iter: int) -> None:
     """Warn if the gap of a certified path is not reached near some of its alphas."""
-    if missed:
+    if missed := [models.alpha for models in covered if not models.converged]:
         warn_of_convergence(
             f"{name} is not certified to {eps:.2g} on the whole path: near {len(missed)} of its "
-            f"{n_alphas} alphas, the first of which is {missed[0]:.3g}, the gap is a larger share "
-            "of the objective of the best constant. "
+            f"{len(covered)} alphas, the first of which is {missed[0]:.3g}, the gap is a larger "
+            "share of the objective of the best constant. "
             f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas."
         )
 
@@ -257,21 +255,13 @@ def problems_of_path(
 
 
 def _gathered(
-    estimator: PrimalDualEstimator,
-    fit: FormulatedProblems,
-    alphas: Array,
-    rows: Sequence[tuple[Solution, ...]],
-    steps: Pipeline | None,
-    covered: Array | None = None,
-) -> RegularizationPath:
+    estimator: PrimalDualEstimator, fit: FormulatedProblems, alphas: Array,
+    rows: Sequence[tuple[Solution, ...]], steps: Pipeline | None, covered: Array | None = None,
+) -> RegularizationPath:  # fmt: skip
     """The path of the finished alphas, from rows of solutions with one for each problem."""
-    problems = fit.problems
-    shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
-    problem = problems[0]
-    intercept_shape = problem.rows.intercept_shape
-    coef_shape, copies = problem.table_shape, estimator._copies()
-    if copies is not None:
-        coef_shape = (copies.n_features,)
+    problem, copies, several = fit.problems[0], estimator._copies(), len(fit.problems) > 1
+    shape: tuple[int, ...] = (len(rows), len(fit.problems)) if several else (len(rows),)
+    coef_shape = problem.table_shape if copies is None else (copies.n_features,)
 
     def coef_of(solution):
         coef = problem.coef_table(solution.coef)
@@ -281,17 +271,15 @@ def _gathered(
         values = [[value(solution) for solution in row] for row in rows]
         return np.array(values, dtype=dtype).reshape(*shape, *more)
 
+    pairs = zip(alphas, rows, strict=False)
     return RegularizationPath(
         alphas=alphas[: len(rows)],
         coefs=table(coef_of, np.float64, *coef_shape),
-        intercepts=table(lambda solution: solution.intercept, np.float64, *intercept_shape),
+        intercepts=table(attrgetter("intercept"), np.float64, *problem.rows.intercept_shape),
         certificates=[Certificates.of([solution.certificate for solution in row]) for row in rows],
-        converged=table(lambda solution: solution.converged, np.bool_),
-        n_iters=table(lambda solution: solution.n_iter, np.int64),
-        models=[
-            estimator._with_model(float(alpha), row, fit)
-            for alpha, row in zip(alphas, rows, strict=False)
-        ],
+        converged=table(attrgetter("converged"), np.bool_),
+        n_iters=table(attrgetter("n_iter"), np.int64),
+        models=[estimator._with_model(float(a), row, fit) for a, row in pairs],
         steps=steps,
         parameter=estimator._path_parameter,
         covered=covered,
