@@ -7,7 +7,7 @@ from typing import ClassVar
 from .._compat import Interval
 from ..losses import Gamma, Tweedie
 from ..losses.deviances import NegativeBinomial, PowerDeviance
-from .counts import MeanRegressor
+from .means import MeanRegressor
 from .parameters import declared
 
 
