@@ -148,15 +148,10 @@ class PrimalDualEstimator(SolvedModel):
         """What the parameters say of the problem; the penalty is theirs unless one is passed."""
         budget = self.noise_budget
         return Specification(
-            type(self).__name__,
-            self._get_penalty() if penalty is None else penalty,
-            float(self.alpha),
-            bool(self.fit_intercept),
-            self._solver(),
-            self.constraints,
-            self._copies(),
-            None if budget is None else float(budget),
-        )
+            type(self).__name__, self._get_penalty() if penalty is None else penalty,
+            float(self.alpha), bool(self.fit_intercept), self._solver(), self.constraints,
+            self._copies(), None if budget is None else float(budget),
+        )  # fmt: skip
 
     def _require_path(self) -> None:
         """Raise a ValueError that says what to do instead if the models make no path."""

@@ -96,9 +96,8 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         X, labels = self._without_tasks(X, reset=True)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         self._precision = X.dtype
-        y = finite_targets(
-            np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), type(self).__name__
-        )
+        y = np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64))
+        y = finite_targets(y, type(self).__name__)
         if len(y) != X.shape[0]:
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
         tasks, labels = np.unique(labels, return_inverse=True)
@@ -116,10 +115,8 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
         design = OutputsDesign([Design(by_row[task_rows]) for task_rows in rows], rows, len(y))
         of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
-        regularisation = Regularisation(
-            self._output_penalty(X.shape[1], len(tasks)), self.alpha or 1.0
-        )
-        problem = Problem(of_tasks, regularisation)
+        penalty = self._output_penalty(X.shape[1], len(tasks))
+        problem = Problem(of_tasks, Regularisation(penalty, self.alpha or 1.0))
         require_unit(problem)
         return FormulatedProblems(whole, y, [problem])
 

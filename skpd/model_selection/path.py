@@ -1,6 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from numbers import Real
@@ -23,7 +24,7 @@ from ..formulation.following import point_of
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.solve_problems import solve_problem
 from ..problems import Problem, Solution
-from .certified_path import Covered, certified_models
+from .certified_path import Covered, SolveAt, certified_models
 from .regularization_path import RegularizationPath
 
 
@@ -171,11 +172,10 @@ def _certified(
     problems = [problem.by_columns() for problem in fit.problems]
     solve_at = solving_at([estimator] * len(problems), problems, estimator.random_state)
     covered: list[Covered] = []
-    stopped = False
-    try:
+    stopped = True
+    with suppress(KeyboardInterrupt):
         covered.extend(certified_models(problems, solve_at, ends[0], ends[-1], float(eps)))
-    except KeyboardInterrupt:
-        stopped = True
+        stopped = False
     models = _gathered(
         estimator, fit, np.array([model.alpha for model in covered]),
         [tuple(model.solutions) for model in covered], steps,
@@ -188,10 +188,9 @@ def _certified(
 
 
 def solving_at(
-    estimators: Sequence[PrimalDualEstimator],
-    problems: Sequence[Problem],
+    estimators: Sequence[PrimalDualEstimator], problems: Sequence[Problem],
     random_state: int | np.random.RandomState | None,
-) -> Callable[[float, float, list[Solution] | None], list[Solution]]:
+) -> SolveAt:  # fmt: skip
     """The function by which `certified_models` solves problems, each by the solver of its own."""
     generator = check_random_state(random_state)
 
