@@ -14,7 +14,6 @@ from .parameters import (
     ClassifierParameters,
     FitParameters,
     FitsWithoutPenalty,
-    WithOptions,
     declared,
     shared,
 )
@@ -70,7 +69,7 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
 
 
 @declared
-class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
+class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -223,9 +222,7 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
 
 
 @declared
-class ElasticNetPDClassifier(
-    ClassifierParameters, WithOptions, MarginClassifier, _ElasticNetModel
-):
+class ElasticNetPDClassifier(ClassifierParameters, MarginClassifier, _ElasticNetModel):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)

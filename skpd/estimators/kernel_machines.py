@@ -25,6 +25,7 @@ KernelName = Literal[
 class _OneKernel(KernelModel):
     """Base class of models with a function of the Hilbert space of one kernel."""
 
+    _has_one_kernel: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), NOT_NEGATIVE],
@@ -80,9 +81,6 @@ class _OneKernel(KernelModel):
 
     def _penalty_of(self, labels: Indices) -> Penalty:
         return SquaredL2()
-
-    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
-        return weights[0, 0] if classes is None else weights[:, 0]
 
 
 @declared

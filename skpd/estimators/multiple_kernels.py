@@ -95,9 +95,6 @@ class SeveralKernels(KernelWeights):
         weights = weights if len(solutions) > 1 else weights[0]
         return super()._other_attributes(solutions, fit) | {"kernel_weights_": weights}
 
-    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
-        return weights[0] if classes is None else weights
-
 
 @declared
 class MKLClassifier(KernelClassifier, SeveralKernels):

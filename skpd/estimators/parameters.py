@@ -347,7 +347,7 @@ class WarmStartParameters(StoppingParameters):
 
 
 @shared
-class FitParameters(WarmStartParameters, IterationLimit):
+class FitParameters(WarmStartParameters, IterationLimit, WithOptions):
     """How a problem with an intercept is fitted."""
 
     fit_intercept: bool = True

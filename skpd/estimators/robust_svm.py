@@ -21,7 +21,7 @@ from ..problems import Problem, Solution
 from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .parameters import NOT_NEGATIVE, ClassifierParameters, WithOptions, declared
+from .parameters import NOT_NEGATIVE, ClassifierParameters, declared
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 # The default cost of a flip, in units of the spread of the features. By `benchmarks/kappa.py` no
@@ -31,7 +31,7 @@ SPREADS = 4.0
 
 
 @declared
-class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
+class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
