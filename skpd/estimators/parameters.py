@@ -161,30 +161,32 @@ class ParameterValidation(PickledWithVersion):
 
     def _require_known(self, parameter: str, name: Any, constraints: Sequence) -> None:
         """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
-        word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)
         if not known or (isinstance(name, str) and name in known):
             return
-        names = ALSO_KNOWN_AS.get(word, "").split()
-        same = [other for other in (word, *names) if other in known]
-        longer = [other for other in known if word and other.startswith(word)]
-        similar = same or longer or get_close_matches(word, known, n=1)
-        hint = f" Did you mean {similar[0]!r}?" if similar else ""
-        elsewhere = [owners[other] for other in (word, *names) if other in owners]
-        if elsewhere and not same:
-            hint += f" {elsewhere[0]} has this {parameter}."
-        if word == "none" and "l2" in known:
-            free = "alpha=0" if self._fits_alpha_0 else "a small alpha"
-            hint = f" For no penalty pass {free}."
-        if parameter == "kernels":
-            hint = f" For a single kernel pass [{name!r}]."
         others = "".join(f" or {make_constraint(c)}" for c in constraints if c not in lists)
-        others = " or an object" if owners and others else others
+        others = " or an object" if parameter in ELSEWHERE and others else others
+        hint = self._hint(parameter, name, known)
         raise InvalidParameterError(
             f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
             f"{{{', '.join(map(repr, known))}}}{others}. Got {shown(name)} instead.{hint}"
         )
+
+    def _hint(self, parameter: str, name: Any, known: Sequence[str]) -> str:
+        """What to pass instead of an unknown name, where it is similar to one or is elsewhere."""
+        word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
+        if parameter == "kernels":
+            return f" For a single kernel pass [{name!r}]."
+        if word == "none" and "l2" in known:
+            return f" For no penalty pass {'alpha=0' if self._fits_alpha_0 else 'a small alpha'}."
+        names = [word, *ALSO_KNOWN_AS.get(word, "").split()]
+        same = [other for other in names if other in known]
+        longer = [other for other in known if word and other.startswith(word)]
+        similar = same or longer or get_close_matches(word, known, n=1)
+        hint = f" Did you mean {similar[0]!r}?" if similar else ""
+        elsewhere = [] if same else [owners[other] for other in names if other in owners]
+        return f"{hint} {elsewhere[0]} has this {parameter}." if elsewhere else hint
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, or of its loss or penalty.
