@@ -20,7 +20,6 @@ from ..problems.regularisation import Regularisation
 from .base import _DATA
 from .lasso import LassoAttributes
 from .output_parameters import (
-    OUTPUT_LOSSES,
     OutputLossName,
     OutputPenaltyName,
     check_labels,
@@ -52,12 +51,6 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         tags.target_tags.single_output = self.tasks is not None
         return tags
 
-    def _loss_of(self, n_outputs: int) -> Loss:
-        loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if self.tasks is not None and loss.couples_outputs and not loss.of_classes:
-            raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
-        return checked_loss(loss, n_outputs)
-
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         ratio, alpha = float(self.l1_ratio), float(self.alpha)
         return output_penalty(self.penalty, ratio, n_features, n_outputs, alpha)
@@ -73,7 +66,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
                 "PdproxRegressor to a single output."
             )
         y = finite_targets(y, type(self).__name__)
-        loss, weights = self._loss_of(y.shape[1]), checked_weights(sample_weight, X)
+        loss, weights = checked_loss(self.loss, y.shape[1]), checked_weights(sample_weight, X)
         check_labels(loss, y)
         penalty = self._output_penalty(X.shape[1], y.shape[1])
         problem = formulate_outputs(self._specification(penalty), X, y, weights, loss)
@@ -101,7 +94,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         if len(y) != X.shape[0]:
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
         tasks, labels = np.unique(labels, return_inverse=True)
-        loss = self._loss_of(1)
+        loss = checked_loss(self.loss, 1, of_tasks=True)
         check_labels(loss, y)
         weights, total_weight = shares_of(checked_weights(sample_weight, X))
         without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))

@@ -82,7 +82,7 @@ def output_penalty(
     return penalty
 
 
-def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
+def checked_loss(loss: str | Loss, n_outputs: int, *, of_tasks: bool = False) -> Loss:
     """The loss of a name or an object, after a check of its number of outputs.
 
     Raises
@@ -99,6 +99,8 @@ def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
             f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
             "for it."
         )
+    if of_tasks:
+        raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
     if loss.of_quantiles:
         raise ValueError(
             f"loss must be one of outputs, got {loss!r}, which takes quantiles of one target: fit "

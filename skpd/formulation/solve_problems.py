@@ -49,12 +49,9 @@ def map_in_threads(
 
 
 def points_of_model(
-    fit: FormulatedProblems,
-    coef: Array,
-    intercepts: Array,
-    dual_coef: Array,
+    fit: FormulatedProblems, coef: Array, intercepts: Array, dual_coef: Array,
     copies: Copies | None,
-) -> list[Point] | None:
+) -> list[Point] | None:  # fmt: skip
     """A fitted model as points of the problems of a fit; None if the shapes differ."""
     first, n_problems = fit.problems[0], len(fit.problems)
     coef = np.atleast_2d(coef)

@@ -175,28 +175,25 @@ def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
         raise ValueError(
             "The 'cv' parameter must yield at least one pair (train, test), got none."
         )
+
+    def checked(samples: np.ndarray, which: str) -> Indices:
+        try:
+            chosen = np.arange(n)[samples]
+        except IndexError as error:
+            raise ValueError(
+                f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, "
+                f"or masks of as many bools, which the {which} are not: {error}."
+            ) from error
+        if not np.any(problem.weights[problem.rows.rows_of(chosen)] > 0.0):
+            raise ValueError(
+                f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
+            )
+        return chosen
+
     return [
-        (
-            _checked_samples(train, f"train samples of fold {k}", problem, n),
-            _checked_samples(test, f"test samples of fold {k}", problem, n),
-        )
+        (checked(train, f"train samples of fold {k}"), checked(test, f"test samples of fold {k}"))
         for k, (train, test) in enumerate(folds)
     ]
-
-
-def _checked_samples(samples: np.ndarray, which: str, problem: Problem, n: int) -> Indices:
-    try:
-        chosen = np.arange(n)[samples]
-    except IndexError as error:
-        raise ValueError(
-            f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, or "
-            f"masks of as many bools, which the {which} are not: {error}."
-        ) from error
-    if not np.any(problem.weights[problem.rows.rows_of(chosen)] > 0.0):
-        raise ValueError(
-            f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
-        )
-    return chosen
 
 
 def forget_fit(estimator: BaseEstimator, but: set[str]) -> None:
