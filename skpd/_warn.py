@@ -2,6 +2,9 @@
 
 import sys
 import warnings
+from functools import partial
+
+from sklearn.exceptions import ConvergenceWarning
 
 LIBRARIES = {"skpd", "sklearn", "joblib"}  # which call estimators for the user
 
@@ -18,3 +21,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+warn_of_convergence = partial(warn, category=ConvergenceWarning)

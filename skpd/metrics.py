@@ -18,6 +18,7 @@ from ._checks import shown
 from ._compat import _num_samples
 from ._typing import Array, ArrayLike, MatrixLike, PerRow
 from .estimators import survival_targets
+from .estimators.censoring import inverse_of_censoring, kaplan_meier, targets_and_weights
 from .estimators.concordance_index import concordance
 from .estimators.wrappers import final_estimator
 from .formulation.offsets import without_none
@@ -118,13 +119,13 @@ def concordance_index(
     >>> print(f"{concordance_index(y, [2.0, 3.0, 1.0, 0.0], y_train=y):.3f}")
     0.810
     """
-    time, event, weights = _targets(y_true, sample_weight)
+    time, event, weights = targets_and_weights(y_true, sample_weight)
     scores = _scores(y_score, time.shape)
     stratum = survival_targets.labels_and_strata(strata, len(time))[1]
     counts = event & (time < tau)
     factors = counts.astype(float)
     if y_train is not None:
-        factors = _inverse(time, counts, "y_train", y_train) ** 2
+        factors = inverse_of_censoring(time, counts, "y_train", y_train) ** 2
     return concordance(time, event, scores, weights, stratum, factors=factors)
 
 
@@ -174,12 +175,14 @@ def brier_score(
     >>> print(scores.round(3), f"{integrated:.3f}")
     [0.045 0.096] 0.071
     """
-    (time, event, weights), times = _targets(y_true, sample_weight), _increasing(times)
+    (time, event, weights), times = targets_and_weights(y_true, sample_weight), _increasing(times)
     probabilities = _scores(y_prob, (len(time), len(times)), name="y_prob")
     training = ("y_true", y_true, sample_weight) if y_train is None else ("y_train", y_train)
-    of_events = _inverse(time, event & (time <= times[-1]), *training)
+    of_events = inverse_of_censoring(time, event & (time <= times[-1]), *training)
     later = time[:, np.newaxis] > times
-    factors = np.where(later, _inverse(times, True, *training), of_events[:, np.newaxis])
+    factors = np.where(
+        later, inverse_of_censoring(times, True, *training), of_events[:, np.newaxis]
+    )
     scores = np.average(factors * (later - probabilities) ** 2, axis=0, weights=weights)
     whole = np.trapezoid(scores, times) / np.ptp(times) if len(times) > 1 else scores[0]
     return scores, float(whole)
@@ -230,18 +233,18 @@ def cumulative_dynamic_auc(
     >>> print(areas.round(3), f"{mean:.3f}")
     [0.667 1.   ] 0.867
     """
-    (time, event, weights), times = _targets(y_true, sample_weight), _increasing(times)
+    (time, event, weights), times = targets_and_weights(y_true, sample_weight), _increasing(times)
     scores = _scores(y_score, time.shape, (len(time), len(times)))
     training = ("y_true", y_true, sample_weight) if y_train is None else ("y_train", y_train)
     if not np.min(time[event], initial=np.inf) <= times[0] <= times[-1] < np.max(time):
         raise ValueError(f"times must be between the first event and the end, got {shown(times)}.")
-    factors = _inverse(time, event & (time <= times[-1]), *training)
+    factors = inverse_of_censoring(time, event & (time <= times[-1]), *training)
     areas, together = np.empty(len(times)), np.zeros(len(time), dtype=np.int64)
     for k, column in enumerate(np.broadcast_to(scores.T, (len(times), len(time)))):
         later = time > times[k]
         of_samples = column, weights * (later | event), together
         areas[k] = concordance(later.astype(float), event & ~later, *of_samples, factors=factors)
-    alive = _kaplan_meier(times, y_true, sample_weight, of_events=True)
+    alive = kaplan_meier(times, y_true, sample_weight, of_events=True)
     return areas, float(-np.diff(alive, prepend=1.0) @ areas / (1.0 - alive[-1]))
 
 
@@ -348,12 +351,6 @@ class SurvivalScorer(routing._MetadataRequester):
     __call__ = score
 
 
-def _targets(y: ArrayLike, sample_weight: PerRow = None) -> tuple[Array, np.ndarray, Array]:
-    """The times, events and weights of samples."""
-    time, event = survival_targets.times_and_events(y, _num_samples(y))
-    return time, event, checked_weights(sample_weight, time)
-
-
 def _table(*columns: Array | None) -> Array:
     """The columns of samples that there are: times of entry may not be known."""
     return np.column_stack([column for column in columns if column is not None])
@@ -382,30 +379,3 @@ def _increasing(times: Any) -> Array:
     if array.ndim > 1 or not (increase and np.isfinite(array).all()):
         raise ValueError(f"times must be finite numbers that increase, got {shown(times)}.")
     return array
-
-
-def _kaplan_meier(at: Array, y: ArrayLike, sample_weight: PerRow, *, of_events: bool) -> Array:
-    """The probability of no event, or of no censoring, until given times.
-
-    It is nan after the last time unless it is 0 there.
-    """
-    time, event, weights = _targets(y, sample_weight)
-    # complex numbers are sorted by their real parts, and equal ones by their imaginary parts
-    steps, step = np.unique((time - 1j * event)[weights > 0.0], return_inverse=True)
-    mass = np.bincount(step, weights[weights > 0.0])
-    at_risk = np.cumsum(mass[::-1])[::-1]
-    counts = (steps.imag < 0.0) == of_events
-    chances = np.append(1.0, np.cumprod(np.where(counts, 1.0 - mass / at_risk, 1.0)))
-    chances = chances[np.searchsorted(steps.real, at, side="right")]
-    return np.where((at > steps.real[-1]) & (chances > 0.0), np.nan, chances)
-
-
-def _inverse(
-    at: Array, counts: Any, name: str, y: ArrayLike, sample_weight: PerRow = None
-) -> Array:
-    """1 / G at times that count, and 0 at others, from the samples y of a parameter."""
-    chances = _kaplan_meier(at, y, sample_weight, of_events=False)
-    if len(unknown := at[counts & ~(chances > 0.0)]):
-        what = "times, and those of events before tau,"
-        raise ValueError(f"{what} must be before the end of {name}, got {unknown.min():.6g}.")
-    return counts / np.where(counts, chances, 1.0)

@@ -15,7 +15,7 @@ from .._compat import HasMethods
 from .._typing import Array, Matrix
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
-from ..estimators.counts import MeanRegressor, rates
+from ..estimators.means import MeanRegressor, rates
 from ..estimators.parameters import declared
 from ..estimators.regressor import PrimalDualRegressor
 from ..foreign.data import require_classes

@@ -9,16 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._compat import _fit_context, with_callbacks
-from .._typing import (
-    Array,
-    ArrayLike,
-    Constraints,
-    Groups,
-    Matrix,
-    MatrixLike,
-    PerFeature,
-    PerRow,
-)
+from .._typing import Array, ArrayLike, Constraints, Groups, Matrix, MatrixLike, PerFeature, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..designs.threads import one_blas_thread
@@ -157,15 +148,10 @@ class PrimalDualEstimator(SolvedModel):
         """What the parameters say of the problem; the penalty is theirs unless one is passed."""
         budget = self.noise_budget
         return Specification(
-            type(self).__name__,
-            self._get_penalty() if penalty is None else penalty,
-            float(self.alpha),
-            bool(self.fit_intercept),
-            self._solver(),
-            self.constraints,
-            self._copies(),
-            None if budget is None else float(budget),
-        )
+            type(self).__name__, self._get_penalty() if penalty is None else penalty,
+            float(self.alpha), bool(self.fit_intercept), self._solver(), self.constraints,
+            self._copies(), None if budget is None else float(budget),
+        )  # fmt: skip
 
     def _require_path(self) -> None:
         """Raise a ValueError that says what to do instead if the models make no path."""
@@ -224,7 +210,7 @@ class PrimalDualEstimator(SolvedModel):
         if self._needs_groups and self.groups is None:
             warn(
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
-                "which makes it the lasso. Pass groups, or groups=1 for this model.",
+                "which makes it the lasso. Pass groups, or groups=1 for this model."
             )
         self._read_sources(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -14,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from .._compat import HasMethods, Interval, _fit_context
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates.interface import Sum
 from ..formulation.validation import checked_weights, validated
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
-from .parameters import ParameterValidation, StoppingParameters, declared
+from .parameters import NOT_NEGATIVE, ParameterValidation, StoppingParameters, declared
 
 # Errors of margins over this number are relative errors of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
@@ -152,7 +151,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "entropy": [Interval(Real, 0, np.inf, closed="left")],
+        "entropy": [NOT_NEGATIVE],
     }
 
     estimator: BaseEstimator | None = None
@@ -249,11 +248,10 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
         self.gap_history_, self.n_iter_ = boosted.history, boosted.n_iter
         self.converged_ = boosted.converged
         if not boosted.converged:
-            warn(
+            warn_of_convergence(
                 f"LPBoostClassifier did not converge: after {boosted.n_iter} rounds its gap is "
                 f"{boosted.certificate.gap:.2e}, with tol={self.tol:.2e}. Increase max_iter (now "
-                f"{self.max_iter}) or tol.",
-                ConvergenceWarning,
+                f"{self.max_iter}) or tol."
             )
 
     def _print(self, row: tuple) -> None:

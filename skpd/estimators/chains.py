@@ -1,162 +1,19 @@
 """Classifiers of the tokens of sequences: random fields and max-margin networks on chains."""
 
-from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Literal, Self
+from typing import Literal
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
-from ..designs import Design
-from ..designs.chains import ChainsDesign
-from ..formulation.formulate import FormulatedProblems
-from ..formulation.validation import validated, validated_array
-from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
+from .._typing import Array, Indices, Matrix
+from ..losses.chain_recursions import sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
-from ..losses.structured import StructuredLoss
-from ..penalties import L1, GroupL2, Penalty, SquaredL2
-from ..problems import Point, Solution
-from ..problems.structured_rows import scores_problem
-from .base import _DATA, PrimalDualEstimator, fit_method
-from .labeled_sequences import encoded, split_at, stacked
-from .parameters import WarmStartParameters, WithOptions, declared, shared
-
-
-class ChainAttributes:
-    """The fitted attributes of chain models, which would be parameters in their class."""
-
-    classes_: np.ndarray
-    feature_names_in_: np.ndarray
-    transitions_: Array
-    alpha: float
-
-
-@shared
-class _ChainEstimator(ChainAttributes, WithOptions, WarmStartParameters, PrimalDualEstimator):
-    """Base class of models of chains of labels."""
-
-    fit_intercept = False
-
-    penalty: Literal["l2", "l1", "group"] = "l2"
-    solver: Literal["auto", "agm"] = "auto"
-    max_iter: int = 10_000
-
-    @abstractmethod
-    def _loss_of(self, labels: Indices, lengths: Indices, n_labels: int) -> StructuredLoss:
-        """The loss of labels from 0 on, chain by chain."""
-
-    def _get_penalty(self) -> Penalty:
-        if self.penalty == "group":
-            return GroupL2(self._group_size)
-        return L1() if self.penalty == "l1" else SquaredL2()
-
-    @fit_method
-    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
-        """Fit the model and certify it.
-
-        Parameters
-        ----------
-        X : list of {array-like, sparse matrix} of shape (n_tokens_i, n_features)
-            The sequences: for each the features of its tokens.
-        y : list of array-like of shape (n_tokens_i,)
-            The labels of the tokens of each sequence, at least two different ones, of any type
-            that can be hashed.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are invalid.
-        KeyboardInterrupt
-            After Ctrl-C; the fitted attributes then hold the best model so far and its
-            certificate.
-        """
-        return self._fit(self._problems(X, y, None))
-
-    def _problems(  # type: ignore[override]
-        self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow
-    ) -> FormulatedProblems:
-        """The validated data, the one problem, and the classes."""
-        tokens, lengths = stacked(X)
-        tokens = validated(self, tokens, **_DATA)
-        validate_data(self, next(iter(X)), skip_check_array=True)  # names of columns
-        classes, labels = encoded(y, lengths)
-        self._group_size = len(classes)
-        design = ChainsDesign(Design(tokens), len(classes))
-        loss = self._loss_of(labels, lengths, len(classes))
-        penalty, alpha = self._get_penalty(), float(self.alpha)
-        problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
-        return FormulatedProblems(tokens, labels, [problem], classes)
-
-    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
-        (problem,) = fit.problems
-        coef = np.append(np.ravel(self._dense_coef.T), np.ravel(self.transitions_))
-        if coef.shape != problem.rows.coef_shape or len(self.classes_) != len(fit.labels):
-            return None
-        return [Point(coef, 0.0, None)]
-
-    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
-        (point,), classes, K = points, fit.labels, len(fit.labels)
-        return {
-            "classes_": classes,
-            "coef_": point.coef[: -K * K].reshape(-1, K).T.copy(),
-            "transitions_": point.coef[-K * K :].reshape(K, K).copy(),
-            "intercept_": np.zeros(K, point.coef.dtype),
-        }
-
-    def _chains_and_scores(self, X: Sequence[Matrix]) -> tuple[Chains, Array]:
-        """The chains and the scores of their tokens."""
-        check_is_fitted(self)
-        tokens, lengths = stacked(X)
-        validate_data(self, next(iter(X)), reset=False, skip_check_array=True)
-        tokens = validated_array(tokens, input_name="X", **_DATA)
-        chains = Chains(lengths, len(self.classes_))
-        scores: Array = np.asarray(tokens @ self._dense_coef.T, dtype=np.float64)
-        return chains, np.ascontiguousarray(scores)
-
-    def predict(self, X: Sequence[Matrix]) -> list[np.ndarray]:
-        """Predict the labeling of every sequence with the largest score, by the Viterbi algorithm.
-
-        Parameters
-        ----------
-        X : list of {array-like, sparse matrix} of shape (n_tokens_i, n_features)
-
-        Returns
-        -------
-        labels : list of ndarray of shape (n_tokens_i,)
-        """
-        chains, scores = self._chains_and_scores(X)
-        _, labels = best_labels(chains, scores, self.transitions_)
-        return split_at(self.classes_[labels], chains.lengths)
-
-    def score(self, X: Sequence[Matrix], y: Sequence[Sequence[Hashable]]) -> float:
-        """The share of tokens whose labels are predicted correctly.
-
-        Parameters
-        ----------
-        X : list of {array-like, sparse matrix} of shape (n_tokens_i, n_features)
-        y : list of array-like of shape (n_tokens_i,)
-            True labels.
-
-        Returns
-        -------
-        score : float
-        """
-        predicted = self.predict(X)
-        if list(map(len, y)) != list(map(len, predicted)):
-            raise ValueError("y must have a label for each token of X.")
-        right = [a == b for ours, true in zip(predicted, y, strict=True)
-                 for a, b in zip(ours, true, strict=True)]  # fmt: skip
-        return float(np.mean(right))
+from .chain_estimator import ChainEstimator
+from .labeled_sequences import split_at
+from .parameters import declared
 
 
 @declared
-class ChainCRF(_ChainEstimator):
+class ChainCRF(ChainEstimator):
     """Conditional random field for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, the mean over the n sequences of
@@ -293,12 +150,11 @@ class ChainCRF(_ChainEstimator):
         probabilities : list of ndarray of shape (n_tokens_i, n_labels)
         """
         chains, scores = self._chains_and_scores(X)
-        beliefs: Beliefs = sum_product(chains, scores, self.transitions_)
-        return split_at(beliefs.nodes, chains.lengths)
+        return split_at(sum_product(chains, scores, self.transitions_).nodes, chains.lengths)
 
 
 @declared
-class ChainM3N(_ChainEstimator):
+class ChainM3N(ChainEstimator):
     """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number

@@ -11,17 +11,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import available_if
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
-from ..formulation.formulate import (
-    FormulatedProblems,
-    formulate_shards_of_classes,
-    positive_classes,
-    problems_of_classes,
-    require_finite,
-    require_two_classes,
-    targets_of_classes,
-)
+from ..formulation import formulate
+from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
 from ..formulation.validation import checked_weights, given_weights, require_numbers
@@ -60,25 +53,23 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         coef = with_sums(coefs, self._copies())
         return {"classes_": fit.labels, "intercept_": intercepts, **coef}
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
-        offsets = offset_columns(offset, len(y), len(positive_classes(classes)))
+        offsets = offset_columns(offset, len(y), len(formulate.positive_classes(classes)))
         if isinstance(X, RowBlocks):
             problems = self._problems_of_blocks(X, y, classes, sample_weight, offsets)
         else:
             labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
             problems = self._problems_of_classes(X, labels, weights, classes, offsets)
             if unchecked:
-                require_finite(type(self).__name__, problems[0], X)
-        return problems_of_classes(X, y, problems, classes)
+                formulate.require_finite(type(self).__name__, problems[0], X)
+        return formulate.problems_of_classes(X, y, problems, classes)
 
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         """The problems of one class against the others, or that of all classes."""
-        targets = targets_of_classes(self._get_loss(), labels, classes, offsets)
+        targets = formulate.targets_of_classes(self._get_loss(), labels, classes, offsets)
         return self._problems_of(X, targets, weights)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
@@ -88,7 +79,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
         weights = sample_weight * by_class[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        require_two_classes(type(self).__name__, n_present, classes)
+        formulate.require_two_classes(type(self).__name__, n_present, classes)
         return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
@@ -98,7 +89,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         if self.class_weight is not None:
             by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
             class_weight = classes, by_class
-        n_parallel = min(effective_n_jobs(self.n_jobs), len(positive_classes(classes)))
+        n_parallel = min(effective_n_jobs(self.n_jobs), len(formulate.positive_classes(classes)))
 
         _, _, loss = separate_offset(self._get_loss(), y, offsets[0])
 
@@ -107,7 +98,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
             return LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
 
         specification = self._specification()
-        return formulate_shards_of_classes(specification, classes, loss, shards_of)
+        return formulate.formulate_shards_of_classes(specification, classes, loss, shards_of)
 
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.

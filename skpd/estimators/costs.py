@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from .._compat import Interval
 from ..losses import Gamma, Tweedie
-from ..losses.deviances import NegativeBinomial, PowerDeviance
-from .counts import MeanRegressor
+from .means import MeanRegressor
 from .parameters import declared
 
 
@@ -156,7 +155,7 @@ class GammaPD(MeanRegressor):
 
     alpha: float = 1.0
 
-    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
+    def _get_loss(self) -> Gamma:
         return Gamma()
 
 
@@ -313,5 +312,5 @@ class TweediePD(MeanRegressor):
     _: KW_ONLY
     power: float = 1.5
 
-    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
+    def _get_loss(self) -> Tweedie:
         return Tweedie(float(self.power))

@@ -1,22 +1,19 @@
 """Elastic nets: regression and classification, with a penalty or over an l1 ball."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from .._compat import Interval
 from .._typing import PerFeature
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
 from .names import elastic_net
 from .parameters import (
+    POSITIVE,
+    SHARE,
     ClassifierParameters,
     FitParameters,
     FitsWithoutPenalty,
-    WithOptions,
     declared,
     shared,
 )
@@ -38,10 +35,7 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
 
     positive = False  # a parameter of regression alone
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [SHARE], "l1_radius": [POSITIVE, None]}
 
     def _get_penalty(self) -> Penalty:
         ratio, radius = float(self.l1_ratio), self.l1_radius
@@ -75,7 +69,7 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
 
 
 @declared
-class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
+class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -228,9 +222,7 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
 
 
 @declared
-class ElasticNetPDClassifier(
-    ClassifierParameters, WithOptions, MarginClassifier, _ElasticNetModel
-):
+class ElasticNetPDClassifier(ClassifierParameters, MarginClassifier, _ElasticNetModel):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from itertools import count
 from threading import Event
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -36,8 +36,6 @@ from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
 from .coefficients import LinearCoefficients
 from .parameters import ParameterValidation
-
-Value = TypeVar("Value")
 
 
 class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
@@ -126,19 +124,13 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return self
 
     def _reporter(
-        self,
-        context: progress.CallbackContext | None,
-        task: progress.FitTask,
-        label: str = "",
-        attributes: Callable[[Monitor], Attributes] | None = None,
-        stop: Event | None = None,
-    ) -> Callable[[Monitor], bool]:
+        self, context: progress.CallbackContext, task: progress.FitTask, label: str = "",
+        attributes: Callable[[Monitor], Attributes] | None = None, stop: Event | None = None,
+    ) -> Callable[[Monitor], bool]:  # fmt: skip
         """The function that a solver calls after every check, for output and callbacks."""
         name = f"[{type(self).__name__}]{label}"
         context = context if hasattr(self, "_skl_callbacks") else None
-        return progress.reporter(
-            name, self.verbose, self.tol, context, task, attributes=attributes, stop=stop
-        )
+        return progress.reporter(name, self.verbose, self.tol, context, task, attributes, stop)
 
     # Solution
 
@@ -165,10 +157,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _solver_call(self, problem: Problem) -> SolverCall:
         """How a problem is to be solved."""
-        options = self._checked_options(problem)
-        return SolverCall(
-            self._solver(), options, self.tol, self.max_iter, self._precision, self._copies()
-        )
+        named = self._solver(), self._checked_options(problem)
+        return SolverCall(*named, self.tol, self.max_iter, self._precision, self._copies())
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
         """Solve and certify a problem."""
@@ -256,7 +246,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             setattr(self, name, value)
         labels = fit.names if len(solutions) > 1 else None
 
-        def one_or_all(values: list[Value]) -> Value | list[Value]:
+        def one_or_all(values: list[Any]) -> Any:
             return values[0] if labels is None else values
 
         self.__dict__.pop("constraint_multipliers_", None)  # that of an earlier fit
@@ -264,8 +254,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             multipliers = multipliers_of(fit.problems, solutions, self.max_iter)
             self.constraint_multipliers_ = multipliers if len(multipliers) > 1 else multipliers[0]
         if self.verbose:
-            endings = [""] if labels is None else [f" {label}" for label in labels]
-            for ending, solution in zip(endings, solutions, strict=True):
+            for label, solution in zip(labels or [""], solutions, strict=True):
+                ending = label and f" {label}"
                 progress.last_line(f"[{type(self).__name__}]{ending}", solution)
         certificates = [solution.certificate for solution in solutions]
         self.certificate_ = Certificates.of(certificates)
@@ -281,13 +271,9 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         options = self._parameter_constraints.get("loss", [])
         names = {name for each in options if isinstance(each, StrOptions) for name in each.options}
         return messages.Description(
-            type(self).__name__,
-            self.get_params(deep=False),
-            self._wording,
-            self._path_parameter,
-            frozenset(names),
-            getattr(self, "feature_names_in_", None),
-        )
+            type(self).__name__, self.get_params(deep=False), self._wording, self._path_parameter,
+            frozenset(names), getattr(self, "feature_names_in_", None),
+        )  # fmt: skip
 
     def _best_point(self, monitor: Monitor) -> Point:
         """The best point of a solver so far, for `_model`."""

@@ -13,7 +13,7 @@ from ..designs import KernelMatrix
 from ..penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
-from .parameters import declared, shared
+from .parameters import NOT_NEGATIVE, declared, shared
 
 KernelName = Literal[
     "additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "precomputed",
@@ -25,10 +25,11 @@ KernelName = Literal[
 class _OneKernel(KernelModel):
     """Base class of models with a function of the Hilbert space of one kernel."""
 
+    _has_one_kernel: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, np.inf, closed="left")],
-        "degree": [Interval(Real, 0, np.inf, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), NOT_NEGATIVE],
+        "degree": [NOT_NEGATIVE],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
     }
@@ -80,9 +81,6 @@ class _OneKernel(KernelModel):
 
     def _penalty_of(self, labels: Indices) -> Penalty:
         return SquaredL2()
-
-    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
-        return weights[0, 0] if classes is None else weights[:, 0]
 
 
 @declared

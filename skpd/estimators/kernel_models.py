@@ -14,7 +14,7 @@ from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.messages import Wording
 from ..formulation.validation import validated
-from ..losses import Loss, ResidualLoss
+from ..losses import ResidualLoss
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.kernel import KernelMachine, kernel_machines
@@ -43,6 +43,7 @@ class KernelModel(PrimalDualEstimator):
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
     _takes_offset: ClassVar[bool] = False
+    _has_one_kernel: ClassVar[bool] = False  # ``support_coef_`` then has no axis of kernels
     _wording: ClassVar[Wording] = Wording(
         advice="alpha, or make the kernel positive semidefinite to more digits"
     )
@@ -93,9 +94,7 @@ class KernelModel(PrimalDualEstimator):
     def _data_options(self) -> dict[str, Any]:
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
-    def _problems_of(
-        self, X: MatrixLike, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
-    ) -> list[Problem]:
+    def _problems_of(self, X, targets, sample_weight) -> list[Problem]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
         machines = kernel_machines(
@@ -126,9 +125,10 @@ class KernelModel(PrimalDualEstimator):
         weights = np.stack([point.model.weights for point in points])
         support = np.flatnonzero(np.any(weights, axis=(0, 1)))
         intercepts = np.array([point.model.intercept for point in points])
+        coef = weights[:, 0][:, support] if self._has_one_kernel else weights[:, :, support]
         model: Attributes = {
             "support_": support,
-            "support_coef_": self._coefficients_of(weights[:, :, support], classes),
+            "support_coef_": coef if classes is not None else coef[0],
             "intercept_": intercepts if classes is not None else intercepts[0],
         }
         if not self._is_precomputed:
@@ -138,10 +138,6 @@ class KernelModel(PrimalDualEstimator):
             model["classes_"] = classes
             model["n_support_"] = np.array([np.sum(fit.y[support] == label) for label in classes])
         return model
-
-    @abstractmethod
-    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
-        """``support_coef_``, from the weights for each output, kernel and row in ``support_``."""
 
     def _scores(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""

@@ -8,11 +8,7 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh
-from sklearn.metrics.pairwise import (
-    KERNEL_PARAMS,
-    PAIRWISE_KERNEL_FUNCTIONS,
-    pairwise_kernels,
-)
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 

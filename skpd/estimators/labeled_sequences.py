@@ -46,7 +46,7 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
                 f"{shown(names[i])} in X[{i}] and {shown(names[0])} in X[0]."
             )
     lengths = np.array([table.shape[0] for table in tables])
-    if any(sp.issparse(table) for table in tables):
+    if any(map(sp.issparse, tables)):
         return sp.csr_array(sp.vstack(tables, format="csr")), lengths
     return np.concatenate(tables), lengths
 

@@ -13,7 +13,7 @@ from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
-from .parameters import FitParameters, FitsWithoutPenalty, WithOptions, declared
+from .parameters import FitParameters, FitsWithoutPenalty, declared
 from .regressor import PrimalDualRegressor
 
 
@@ -169,7 +169,7 @@ class LassoLike(FitsWithoutPenalty, LassoAttributes, PrimalDualRegressor):
 
 
 @declared
-class LassoPDCertified(FitParameters, WithOptions, LassoLike):
+class LassoPDCertified(FitParameters, LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::

@@ -189,7 +189,11 @@ class LogisticPD(AnyPenaltyParameters, PrimalDualClassifier):
         K = len(classes)
         if K == 2:
             return super()._problems_of_classes(X, labels, weights, classes, offsets)
-        self._require_none(offsets)
+        if offsets[0] is not None:
+            raise ValueError(
+                "LogisticPD takes an offset for two classes only: fit "
+                "PdproxSVC(loss='logistic'), one class against the others."
+            )
         specification = self._specification(self._penalty_of_all_classes(X.shape[1], K))
         return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
 
@@ -203,14 +207,6 @@ class LogisticPD(AnyPenaltyParameters, PrimalDualClassifier):
             labels = penalty.for_n_features(n_features).labels
             penalty = penalty.with_params(groups=np.repeat(labels, n_classes))
         return self._by_feature(penalty, n_outputs=n_classes)
-
-    @staticmethod
-    def _require_none(offsets):
-        if offsets[0] is not None:
-            raise ValueError(
-                "LogisticPD takes an offset for two classes only: fit "
-                "PdproxSVC(loss='logistic'), one class against the others."
-            )
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
         if len(classes) > 2:

@@ -226,9 +226,7 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         """
         return self._fit(self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(
-        self, X: MatrixLike, y: PerRow, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
@@ -329,9 +327,7 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
             model["intercept_"] = of_rows + of_columns
         return model
 
-    def _other_attributes(
-        self, solutions: Sequence[Solution], fit: FormulatedProblems
-    ) -> Attributes:
+    def _other_attributes(self, solutions, fit) -> Attributes:
         dual_coef = dual_coef_of(solutions, fit)
         if self.loss == "hinge":
             dual_coef = dual_coef.reshape(-1, len(self.levels_) - 1)

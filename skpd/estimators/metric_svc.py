@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, RealNotInt
-from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
@@ -23,7 +23,7 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .names import PenaltyName
-from .parameters import WarmStartParameters, WithOptions, declared
+from .parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
 from .predictions import linear_predictions
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -168,12 +168,8 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "k": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
-            None,
-        ],
+        "beta": [POSITIVE, None],
+        "k": [COUNT, Interval(RealNotInt, 0, 1, closed="neither"), None],
     }
 
     alpha: float = 1e-3
@@ -238,9 +234,7 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
             "threshold_": threshold,
         }
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         if sample_weight is not None:
             raise ValueError(

@@ -1,14 +1,13 @@
 """Several outputs or tasks with a penalty of the matrix of coefficients."""
 
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import Interval
-from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
+from .._typing import Array, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
 from ..formulation.formulate import FormulatedProblems, formulate_outputs, require_unit, shares_of
@@ -21,7 +20,6 @@ from ..problems.regularisation import Regularisation
 from .base import _DATA
 from .lasso import LassoAttributes
 from .output_parameters import (
-    OUTPUT_LOSSES,
     OutputLossName,
     OutputPenaltyName,
     check_labels,
@@ -29,7 +27,7 @@ from .output_parameters import (
     output_penalty,
     without_tasks,
 )
-from .parameters import FitsWithoutPenalty, SolverParameters, declared
+from .parameters import SHARE, FitsWithoutPenalty, SolverParameters, declared
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 
@@ -40,10 +38,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
     tasks_: np.ndarray
 
     _takes_offset: ClassVar[bool] = False
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "tasks": [Integral, str, None],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [SHARE], "tasks": [Integral, str, None]}
 
     loss: OutputLossName | Loss
     penalty: OutputPenaltyName | Penalty
@@ -56,19 +51,11 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         tags.target_tags.single_output = self.tasks is not None
         return tags
 
-    def _loss_of(self, n_outputs: int) -> Loss:
-        loss = OUTPUT_LOSSES[self.loss](n_outputs) if isinstance(self.loss, str) else self.loss
-        if self.tasks is not None and loss.couples_outputs and not loss.of_classes:
-            raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
-        return checked_loss(loss, n_outputs)
-
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         ratio, alpha = float(self.l1_ratio), float(self.alpha)
         return output_penalty(self.penalty, ratio, n_features, n_outputs, alpha)
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)
@@ -79,7 +66,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
                 "PdproxRegressor to a single output."
             )
         y = finite_targets(y, type(self).__name__)
-        loss, weights = self._loss_of(y.shape[1]), checked_weights(sample_weight, X)
+        loss, weights = checked_loss(self.loss, y.shape[1]), checked_weights(sample_weight, X)
         check_labels(loss, y)
         penalty = self._output_penalty(X.shape[1], y.shape[1])
         problem = formulate_outputs(self._specification(penalty), X, y, weights, loss)
@@ -102,13 +89,12 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         X, labels = self._without_tasks(X, reset=True)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         self._precision = X.dtype
-        y = finite_targets(
-            np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), type(self).__name__
-        )
+        y = np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64))
+        y = finite_targets(y, type(self).__name__)
         if len(y) != X.shape[0]:
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
         tasks, labels = np.unique(labels, return_inverse=True)
-        loss = self._loss_of(1)
+        loss = checked_loss(self.loss, 1, of_tasks=True)
         check_labels(loss, y)
         weights, total_weight = shares_of(checked_weights(sample_weight, X))
         without = np.flatnonzero(~(np.bincount(labels, weights) > 0.0))
@@ -122,10 +108,8 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
         design = OutputsDesign([Design(by_row[task_rows]) for task_rows in rows], rows, len(y))
         of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
-        regularisation = Regularisation(
-            self._output_penalty(X.shape[1], len(tasks)), self.alpha or 1.0
-        )
-        problem = Problem(of_tasks, regularisation)
+        penalty = self._output_penalty(X.shape[1], len(tasks))
+        problem = Problem(of_tasks, Regularisation(penalty, self.alpha or 1.0))
         require_unit(problem)
         return FormulatedProblems(whole, y, [problem])
 

@@ -1,19 +1,17 @@
 """Classifiers with a vector of coefficients for every class, fitted together."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import ClassVar, Literal
 
 from scipy.special import log_softmax
 
-from .._compat import Interval
 from .._typing import Array, ClassWeight, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .output_parameters import OutputPenaltyName, output_penalty
-from .parameters import FitsWithoutPenalty, SolverParameters, declared
+from .parameters import SHARE, FitsWithoutPenalty, SolverParameters, declared
 
 LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}
 
@@ -154,7 +152,7 @@ class MultinomialPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     (np.int64(28), True)
     """
 
-    _own_constraints: ClassVar[dict] = {"l1_ratio": [Interval(Real, 0, 1, closed="both")]}
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [SHARE]}
 
     alpha: float = 1e-3
     _: KW_ONLY

@@ -9,8 +9,6 @@ import numpy as np
 from .._compat import StrOptions
 from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
-from ..formulation.formulate import FormulatedProblems
-from ..formulation.solve_problems import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty
 from ..penalties.increasing_functions import PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
@@ -90,17 +88,12 @@ class SeveralKernels(KernelWeights):
             return norms
         return FunctionOfNorm(norms, PowerOfNorm(exponent=2.0, scale=0.5))
 
-    def _other_attributes(
-        self, solutions: Sequence[Any], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _other_attributes(self, solutions, fit) -> dict[str, Any]:
         norms = np.stack([solution.model.norms for solution in solutions])
         totals = np.sum(norms, axis=1, keepdims=True)
         weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0.0)
         weights = weights if len(solutions) > 1 else weights[0]
-        return {"dual_coef_": dual_coef_of(solutions, fit), "kernel_weights_": weights}
-
-    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
-        return weights[0] if classes is None else weights
+        return super()._other_attributes(solutions, fit) | {"kernel_weights_": weights}
 
 
 @declared

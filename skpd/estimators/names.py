@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from inspect import signature
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from .. import losses, penalties
 from .._immutable_base import Value
@@ -26,23 +26,14 @@ PenaltyName = Literal[
     "total_variation",
 ]  # fmt: skip
 
-MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
-    "generalized_hinge": losses.GeneralizedHinge,
-    "hinge": losses.Hinge,
-    "logistic": losses.Logistic,
-    "modified_huber": losses.ModifiedHuber,
-    "smoothed_hinge": losses.SmoothedHinge,
-    "squared_hinge": losses.SquaredHinge,
-}
 
-RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
-    "absolute": losses.Absolute,
-    "epsilon_insensitive": losses.EpsilonInsensitive,
-    "huber": losses.Huber,
-    "pinball": losses.Pinball,
-    "squared": losses.Squared,
-    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
-}
+def _losses_named(names: Any) -> dict[str, Any]:
+    """The losses of names, which are those of the classes, as in "squared_hinge"."""
+    return {name: getattr(losses, name.title().replace("_", "")) for name in get_args(names)}
+
+
+MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = _losses_named(MarginLossName)
+RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = _losses_named(ResidualLossName)
 
 LOSSES = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}  # the losses of a single prediction
 

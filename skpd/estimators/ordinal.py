@@ -27,13 +27,7 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes, weights_of_classes
 from .names import PenaltyName
-from .parameters import (
-    FitsWithoutPenalty,
-    IterationLimit,
-    PenaltyParameters,
-    WarmStartParameters,
-    declared,
-)
+from .parameters import ScoreParameters, declared
 from .predictions import ScoredPredictions
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -46,10 +40,7 @@ def _is_logistic(estimator: BaseEstimator) -> bool:
 
 
 @declared
-class OrdinalPD(
-    FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit,
-    ScoredPredictions, ClassifierMixin, PrimalDualEstimator,
-):  # fmt: skip
+class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualEstimator):
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
     Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of
@@ -211,9 +202,7 @@ class OrdinalPD(
         tags.classifier_tags.poor_score = True  # classes of the checks have no order
         return tags
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         self._read_sources(X)
         kind: Any = getattr(y, "dtype", None)

@@ -1,7 +1,7 @@
 """Penalties, losses and columns of tasks for estimators of several outputs."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
 from ..penalties.weighted import unpenalised
+from .names import LOSSES
 
 # the keys of the tables below, for editors
 OutputLossName = Literal[
@@ -23,17 +24,10 @@ OutputPenaltyName = Literal[
 
 # functions that make a loss from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
-    "squared": lambda n_outputs: losses.Squared(),
-    "absolute": lambda n_outputs: losses.Absolute(),
-    "huber": lambda n_outputs: losses.Huber(),
-    "epsilon_insensitive": lambda n_outputs: losses.EpsilonInsensitive(),
-    "pinball": lambda n_outputs: losses.Pinball(),
-    "l2_norm": losses.L2Norm,
-    "hinge": lambda n_outputs: losses.Hinge(),
-    "smoothed_hinge": lambda n_outputs: losses.SmoothedHinge(),
-    "squared_hinge": lambda n_outputs: losses.SquaredHinge(),
-    "logistic": lambda n_outputs: losses.Logistic(),
-}
+    name: lambda n_outputs, kind=kind: kind()
+    for name, kind in LOSSES.items()
+    if name in get_args(OutputLossName)
+} | {"l2_norm": losses.L2Norm}
 
 # functions that make a penalty from the numbers of features and of outputs; a group is a row of
 # the matrix of coefficients, and for "squared_outputs" a column
@@ -88,7 +82,7 @@ def output_penalty(
     return penalty
 
 
-def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
+def checked_loss(loss: str | Loss, n_outputs: int, *, of_tasks: bool = False) -> Loss:
     """The loss of a name or an object, after a check of its number of outputs.
 
     Raises
@@ -105,6 +99,8 @@ def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
             f"loss must be one of outputs, got {loss!r}, which takes classes: fit MultinomialPD "
             "for it."
         )
+    if of_tasks:
+        raise ValueError("loss 'l2_norm' needs all outputs of a sample, but there are tasks.")
     if loss.of_quantiles:
         raise ValueError(
             f"loss must be one of outputs, got {loss!r}, which takes quantiles of one target: fit "

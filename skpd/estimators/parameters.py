@@ -30,32 +30,31 @@ from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, PenaltyName
 from .representation import PickledWithVersion, Text
 from .unknown_parameters import explain, unknown_parameter
 
+COUNT = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, np.inf, closed="left")
+POSITIVE = Interval(Real, 0, np.inf, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="both")
+INNER_SHARE = Interval(Real, 0, 1, closed="neither")
+
 # the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
-    "alpha": [Interval(Real, 0, np.inf, closed="neither")],
-    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "alpha": [POSITIVE],
+    "alphas": [COUNT, "array-like"],
     "bounds": [tuple, list, Bounds, dict, callable, None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "constraints": [LinearConstraint, list, tuple, None],
     "cv": ["cv_object"],
-    "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
-    "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-    "groups": [
-        Interval(Integral, 1, None, closed="left"),
-        "array-like",
-        dict,
-        callable,
-        StrOptions({"auto"}),
-        None,
-    ],
-    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "delta": [POSITIVE, None],
+    "epsilon": [NOT_NEGATIVE, None],
+    "groups": [COUNT, "array-like", dict, callable, StrOptions({"auto"}), None],
+    "l1_ratio": [SHARE, None],
+    "max_iter": [COUNT],
     "n_jobs": [Integral, None],
     "penalty_weights": ["array-like", dict, callable, None],
-    "quantile": [Interval(Real, 0, 1, closed="neither"), None],
+    "quantile": [INNER_SHARE, None],
     "random_state": ["random_state"],
     "solver_options": [dict, None],
-    "tol": [Interval(Real, 0, np.inf, closed="left")],
+    "tol": [NOT_NEGATIVE],
     "verbose": ["verbose"],
 }
 
@@ -91,7 +90,7 @@ class FitsWithoutPenalty:
     """Mixin of estimators whose alpha may be 0: no feature is then penalised."""
 
     _fits_alpha_0: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
+    _own_constraints: ClassVar[dict] = {"alpha": [NOT_NEGATIVE]}
 
 
 class ParameterValidation(PickledWithVersion):
@@ -162,30 +161,32 @@ class ParameterValidation(PickledWithVersion):
 
     def _require_known(self, parameter: str, name: Any, constraints: Sequence) -> None:
         """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
-        word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)
         if not known or (isinstance(name, str) and name in known):
             return
-        names = ALSO_KNOWN_AS.get(word, "").split()
-        same = [other for other in (word, *names) if other in known]
-        longer = [other for other in known if word and other.startswith(word)]
-        similar = same or longer or get_close_matches(word, known, n=1)
-        hint = f" Did you mean {similar[0]!r}?" if similar else ""
-        elsewhere = [owners[other] for other in (word, *names) if other in owners]
-        if elsewhere and not same:
-            hint += f" {elsewhere[0]} has this {parameter}."
-        if word == "none" and "l2" in known:
-            free = "alpha=0" if self._fits_alpha_0 else "a small alpha"
-            hint = f" For no penalty pass {free}."
-        if parameter == "kernels":
-            hint = f" For a single kernel pass [{name!r}]."
         others = "".join(f" or {make_constraint(c)}" for c in constraints if c not in lists)
-        others = " or an object" if owners and others else others
+        others = " or an object" if parameter in ELSEWHERE and others else others
+        hint = self._hint(parameter, name, known)
         raise InvalidParameterError(
             f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
             f"{{{', '.join(map(repr, known))}}}{others}. Got {shown(name)} instead.{hint}"
         )
+
+    def _hint(self, parameter: str, name: Any, known: Sequence[str]) -> str:
+        """What to pass instead of an unknown name, where it is similar to one or is elsewhere."""
+        word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
+        if parameter == "kernels":
+            return f" For a single kernel pass [{name!r}]."
+        if word == "none" and "l2" in known:
+            return f" For no penalty pass {'alpha=0' if self._fits_alpha_0 else 'a small alpha'}."
+        names = [word, *ALSO_KNOWN_AS.get(word, "").split()]
+        same = [other for other in names if other in known]
+        longer = [other for other in known if word and other.startswith(word)]
+        similar = same or longer or get_close_matches(word, known, n=1)
+        hint = f" Did you mean {similar[0]!r}?" if similar else ""
+        elsewhere = [] if same else [owners[other] for other in names if other in owners]
+        return f"{hint} {elsewhere[0]} has this {parameter}." if elsewhere else hint
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, or of its loss or penalty.
@@ -348,7 +349,7 @@ class WarmStartParameters(StoppingParameters):
 
 
 @shared
-class FitParameters(WarmStartParameters, IterationLimit):
+class FitParameters(WarmStartParameters, IterationLimit, WithOptions):
     """How a problem with an intercept is fitted."""
 
     fit_intercept: bool = True
@@ -364,6 +365,11 @@ class AnyPenaltyParameters(FitsWithoutPenalty, SolverParameters, PenaltyParamete
     """How a problem with any penalty, or none, is fitted, also under linear constraints."""
 
     constraints: Constraints = None
+
+
+@shared
+class ScoreParameters(FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit):
+    """How a problem with any penalty, or none, and with no intercept is fitted."""
 
 
 @shared

@@ -13,12 +13,9 @@ from ..penalties.weighted import unpenalised
 
 
 def penalty_by_feature(
-    penalty: Penalty,
-    weights: ArrayLike | None,
-    bounds: Bounds | Sequence | np.ndarray | None,
-    alpha: float = 1.0,
-    n_outputs: int = 1,
-) -> Penalty:
+    penalty: Penalty, weights: ArrayLike | None, bounds: Bounds | Sequence | np.ndarray | None,
+    alpha: float = 1.0, n_outputs: int = 1,
+) -> Penalty:  # fmt: skip
     """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
 
     With an alpha of 0 no feature is penalised, as with weights of 0. The coefficients of all

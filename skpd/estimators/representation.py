@@ -79,6 +79,6 @@ class PickledWithVersion(ShownEstimator):
             warn(
                 f"This {name} was pickled by skpd {pickled_by} and is loaded by skpd {VERSION}, "
                 "whose parameters and attributes may differ: it may fail or be wrong. Fit it "
-                f"anew, or install skpd {pickled_by}.",
+                f"anew, or install skpd {pickled_by}."
             )
         super().__setstate__(state)

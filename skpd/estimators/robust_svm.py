@@ -1,8 +1,7 @@
 """Support vector machines that are robust to changes of the distribution of the data."""
 
-from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -14,17 +13,15 @@ from .._compat import Interval, Options, StrOptions
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import Design
-from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
-from ..formulation.solve_problems import dual_coef_of, solve_problem
+from ..formulation.formulate import positive_classes, shares_of
 from ..formulation.validation import checked_weights, validated
-from ..formulation.zero_epsilon import solve_without_radius
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
-from ..problems import Point, Problem, Solution
+from ..problems import Problem, Solution
 from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .parameters import ClassifierParameters, WithOptions, declared
+from .parameters import NOT_NEGATIVE, ClassifierParameters, declared
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 # The default cost of a flip, in units of the spread of the features. On twelve data sets no
@@ -34,7 +31,7 @@ SPREADS = 4.0
 
 
 @declared
-class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
+class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
@@ -184,10 +181,10 @@ class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
     _path_parameter: ClassVar[str] = "epsilon"
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "epsilon": [Interval(Real, 0, np.inf, closed="left")],
+        "epsilon": [NOT_NEGATIVE],
         "kappa": [StrOptions({"scale"}), Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],
-        "alpha": [Interval(Real, 0, np.inf, closed="left")],
+        "alpha": [NOT_NEGATIVE],
     }
 
     epsilon: float = 0.01
@@ -228,22 +225,25 @@ class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
         return {**options, "terms": terms}
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
-        def solve(problem: Problem, start: Point | None) -> Solution:
-            call = self._solver_call(problem)
-            return solve_problem(problem, call, start, random_state, on_check)
-
+        """Solve and certify a problem; for epsilon = 0 the equivalent one of the ordinary SVM."""
+        options = {"random_state": random_state, "on_check": on_check}
         if self.epsilon > 0.0:
-            return solve(problem, start)
-        return solve_without_radius(solve, problem, start)
+            return super()._solve(problem, start=start, **options)
+        if start is not None:
+            p, r = start.dual_coef
+            dual_coef = -problem.y * (p - r)
+            start = replace(start, coef=problem.project(start.coef), dual_coef=dual_coef)
+        solution = super()._solve(plain_problem(problem), start=start, **options)
+        p = np.abs(solution.dual_coef)
+        coef = problem.extend(solution.coef, float(solution.intercept))
+        return replace(solution, coef=coef, dual_coef=np.stack([p, np.zeros_like(p)]))
 
-    def _other_attributes(
-        self, solutions: Sequence[Solution], fit: FormulatedProblems
-    ) -> Attributes:
-        radii = []
-        for problem, solution in zip(fit.problems, solutions, strict=True):
-            coef, intercept = np.float64(solution.coef), float(solution.intercept)
-            radii.append(problem.extend(np.asarray(coef), intercept)[-1])
-        return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
+    def _other_attributes(self, solutions, fit) -> Attributes:
+        radii = [
+            problem.extend(np.asarray(solution.coef, np.float64), float(solution.intercept))[-1]
+            for problem, solution in zip(fit.problems, solutions, strict=True)
+        ]
+        return super()._other_attributes(solutions, fit) | {"radius_": np.array(radii)}
 
     # The worst case at the fitted model
 

@@ -19,25 +19,13 @@ from ..problems.problem import Problem
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance_index import concordance
-from .parameters import (
-    FitsWithoutPenalty,
-    IterationLimit,
-    PenaltyParameters,
-    WarmStartParameters,
-    declared,
-)
+from .parameters import ScoreParameters, declared
 from .regressor import PrimalDualRegressor
-from .survival_targets import entries_times_and_events, labels_and_strata, labels_of_strata
+from .survival_targets import entries_times_and_events, labels_and_strata, strata_among
 
 
 @declared
-class CoxPD(
-    FitsWithoutPenalty,
-    PenaltyParameters,
-    WarmStartParameters,
-    IterationLimit,
-    PrimalDualRegressor,
-):
+class CoxPD(ScoreParameters, PrimalDualRegressor):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
     The hazard of a sample is a function of time, which all samples of a stratum share, times
@@ -214,13 +202,9 @@ class CoxPD(
             After Ctrl-C; the fitted attributes then hold the best model so far and its
             certificate.
         """
-        fit = self._problems(X, y, sample_weight, offset, strata)
-        return self._fit(fit, sample_weight)
+        return self._fit(self._problems(X, y, sample_weight, offset, strata), sample_weight)
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None,
-        strata: PerRow = None,
-    ) -> FormulatedProblems:  # fmt: skip
+    def _problems(self, X, y, sample_weight, offset=None, strata=None) -> FormulatedProblems:
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
@@ -246,8 +230,8 @@ class CoxPD(
         known = [label for label, _, _ in self.baseline_]
         names = labels_and_strata(strata, np.shape(X)[0])[0].tolist()
         if len(names) != len(known) or (len(known) > 1 and names != known):
-            labels = None if strata is None else names
-            raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
+            got = None if strata is None else names
+            raise ValueError(f"strata must hold the labels {known} of the fit, got {got}.")
         return self._as_fitted()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
@@ -256,8 +240,11 @@ class CoxPD(
         logs = _log_baselines(rows.loss, scores, fit.y)
         with np.errstate(over="ignore"):
             hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
-        intercept = coef.dtype.type(0.0)
-        model: Attributes = {"coef_": coef, "intercept_": intercept, "_log_baseline": logs}
+        model: Attributes = {
+            "coef_": coef,
+            "intercept_": coef.dtype.type(0),
+            "_log_baseline": logs,
+        }
         *samples, shifts = fit.y[-1]  # for `skpd.metrics.SurvivalScorer`
         return {**model, "baseline_": hazards, "_fitted_samples": [*samples, scores + shifts]}
 
@@ -308,8 +295,7 @@ class CoxPD(
         if times is None:
             times = np.unique(np.concatenate([at for _, at, _ in self.baseline_]))
         require_numbers("times", times)
-        times = np.ravel(np.asarray(times, dtype=np.float64))
-        if np.isnan(times).any():
+        if np.isnan(times := np.ravel(np.asarray(times, dtype=np.float64))).any():
             raise ValueError("times must be numbers, got NaN.")
         stratum = self._strata_of(strata, len(scores))
         probabilities = np.empty((len(scores), len(times)))
@@ -399,24 +385,13 @@ class CoxPD(
 
     def _strata_of(self, strata: PerRow, n_samples: int) -> Indices:
         """The place of the stratum of each sample among those of the fit."""
-        known = [label for label, _, _ in self.baseline_]
-        if strata is None and len(known) > 1:
-            raise ValueError(f"strata must be given, as the model has the strata {known}.")
-        labels = known * n_samples
-        if strata is not None:
-            labels = labels_of_strata(strata, n_samples).tolist()
-        index = {label: k for k, label in enumerate(known)}
-        if unknown := set(labels) - index.keys():
-            raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
-        return np.array([index[label] for label in labels])
+        return strata_among([label for label, _, _ in self.baseline_], strata, n_samples)
 
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""
     time, _, names, stratum, *_ = targets
     rows, log_increments = loss.baseline(scores)
-    baselines = []
-    for k, name in enumerate(names.tolist()):
-        mask = stratum[rows] == k
-        baselines.append((name, time[rows][mask], np.logaddexp.accumulate(log_increments[mask])))
-    return baselines
+    masks = [(name, stratum[rows] == k) for k, name in enumerate(names.tolist())]
+    at = time[rows]
+    return [(name, at[k], np.logaddexp.accumulate(log_increments[k])) for name, k in masks]

@@ -99,3 +99,15 @@ def labels_and_strata(strata: PerRow, n_samples: int) -> tuple[np.ndarray, Indic
         return np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise ValueError("strata must have labels of one type, which are ordered.") from error
+
+
+def strata_among(known: list, strata: PerRow, n_samples: int) -> Indices:
+    """The place of the stratum of each sample among known labels, by default of the only one."""
+    if strata is None and len(known) > 1:
+        raise ValueError(f"strata must be given, as the model has the strata {known}.")
+    only = known * n_samples
+    labels = only if strata is None else labels_of_strata(strata, n_samples).tolist()
+    index = {label: k for k, label in enumerate(known)}
+    if unknown := set(labels) - index.keys():
+        raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
+    return np.array([index[label] for label in labels])

@@ -1,16 +1,12 @@
 """Linear classifiers with any margin loss and any convex penalty."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import ClassVar
 
-import numpy as np
-
-from .._compat import Interval
 from ..losses import MarginLoss
 from .classifier import PrimalDualClassifier
 from .names import MARGIN_LOSSES, MarginLossName, chosen
-from .parameters import AnyPenaltyParameters, ClassifierParameters, declared, shared
+from .parameters import POSITIVE, AnyPenaltyParameters, ClassifierParameters, declared, shared
 
 
 @shared
@@ -201,9 +197,7 @@ class PdproxSVC(AnyPenaltyParameters, ClassifierParameters, MarginClassifier):
     True
     """
 
-    _own_constraints: ClassVar[dict] = {
-        "noise_budget": [Interval(Real, 0, np.inf, closed="neither"), None],
-    }
+    _own_constraints: ClassVar[dict] = {"noise_budget": [POSITIVE, None]}
 
     alpha: float = 1e-3
     _: KW_ONLY

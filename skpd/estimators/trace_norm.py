@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval
-from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Attributes
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
 from .output_parameters import OutputLossName, check_labels, checked_loss
-from .parameters import WarmStartParameters, WithOptions, declared
+from .parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
 from .regressor import PrimalDualRegressor
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -137,10 +135,7 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
 
     _takes_outputs: ClassVar[bool] = True
     _takes_offset: ClassVar[bool] = False
-    _own_constraints: ClassVar[dict] = {
-        "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "n_columns": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    _own_constraints: ClassVar[dict] = {"radius": [POSITIVE, None], "n_columns": [COUNT, None]}
 
     alpha: float = 1e-3
     _: KW_ONLY
@@ -159,9 +154,7 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
                 "warm_start=True."
             )
 
-    def _problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
+    def _problems(self, X, y, sample_weight, offset=None) -> FormulatedProblems:
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, type(self).__name__)

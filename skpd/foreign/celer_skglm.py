@@ -61,11 +61,10 @@ def _groups_of(part: BaseEstimator) -> type[GroupL2]:
 # losses and penalties of this package correspond to.
 
 DATAFITS: dict[str, Callable[[BaseEstimator], Loss]] = {
-    "Quadratic": lambda datafit: Squared(),
-    "QuadraticGroup": lambda datafit: Squared(),
-    "WeightedQuadratic": lambda datafit: Squared(),
-    "Logistic": lambda datafit: Logistic(),
-    "LogisticGroup": lambda datafit: Logistic(),
+    **dict.fromkeys(
+        ["Quadratic", "QuadraticGroup", "WeightedQuadratic"], lambda datafit: Squared()
+    ),
+    **dict.fromkeys(["Logistic", "LogisticGroup"], lambda datafit: Logistic()),
     "Huber": lambda datafit: Huber(delta=float(datafit.delta)),
     **dict.fromkeys(["Poisson", "PoissonGroup"], lambda datafit: Poisson()),
     "Gamma": lambda datafit: Gamma(),
@@ -93,10 +92,8 @@ def _generalised(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
         coef = np.asarray(estimator.coef_)
         if len(coef) == estimator.n_features_in_:  # the solver's orientation
             coef = coef.T
-        model = SimpleNamespace(
-            coef_=coef, intercept_=estimator.intercept_, alpha=float(penalty.alpha),
-            fit_intercept=free,
-        )  # fmt: skip
+        model = SimpleNamespace(coef_=coef, intercept_=estimator.intercept_)
+        model.alpha, model.fit_intercept = float(penalty.alpha), free
         return multi_task(model, data)
     if kinds == ("QuadraticSVC", "IndicatorBox"):
         C = float(penalty.alpha)

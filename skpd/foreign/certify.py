@@ -1,13 +1,11 @@
 """Certificates for fitted linear models of this package and of other libraries (`certify`)."""
 
 from copy import copy
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
@@ -15,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike, MatrixLike, PerRow
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates import Certificate, Certificates
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
@@ -25,8 +23,9 @@ from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data, coef_name
+from .given_objective import GivenObjective
 from .linear_fit import LinearFit
-from .objectives import by_hand, known_objectives, minimiser, objective_of, own_objective
+from .objectives import known_objectives, minimiser, objective_of, own_objective
 
 
 def certify(
@@ -217,18 +216,14 @@ def certify(
         raise ValueError(f"strata must be None for {full_name(estimator)}, whose fit has none.")
     objective = GivenObjective.of(loss, penalty, alpha, fit_intercept)
     if isinstance(estimator, OneVsRestClassifier) and objective is None:
-        return _one_vs_rest(
-            estimator, X, y, sample_weight, offset=offset, rigorous=rigorous, tol=tol,
-            max_iter=max_iter,
-        )  # fmt: skip
+        options = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
+        return _one_vs_rest(estimator, X, y, sample_weight, offset=offset, **options)
     check_linear(estimator)
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if isinstance(estimator, MatrixCompletionPD) and objective is not None:
-        estimator = completion_by_hand(
-            estimator, objective.loss, objective.penalty, objective.alpha
-        )
-        objective = None
+        parts = objective.loss, objective.penalty, objective.alpha
+        estimator, objective = completion_by_hand(estimator, *parts), None
     if isinstance(estimator, PrimalDualEstimator) and objective is None:
         more = without_none(offset=offset, strata=strata)
         models = own_objective(copy(estimator), X, y, sample_weight, **more)
@@ -239,7 +234,7 @@ def certify(
 
 
 def fits_of(
-    estimator: BaseEstimator, data: Data, given_objective: "GivenObjective | None"
+    estimator: BaseEstimator, data: Data, given_objective: GivenObjective | None
 ) -> list[LinearFit]:
     """The fits of an estimator, for a given objective or for that which its library defines."""
     if given_objective is not None:
@@ -260,59 +255,13 @@ def certified(
         certificates, gaps = zip(*pairs, strict=True)
     if max(gaps) > tol:
         worst = int(np.argmax(gaps))
-        warn(
+        warn_of_convergence(
             f"certify: the lower bound is within a relative gap of {gaps[worst]:.1e} of the "
             f"optimum, not within tol={tol:.1e}. So much of the model's relative gap of "
             f"{certificates[worst].relative_gap:.1e} may be the bound's own. Increase max_iter "
-            f"(now {max_iter}) or tol, or bring the features to a common scale.",
-            ConvergenceWarning,
+            f"(now {max_iter}) or tol, or bring the features to a common scale."
         )
     return Certificates.of(certificates)
-
-
-@dataclass(frozen=True)
-class GivenObjective:
-    """An objective that the user gives: a mean loss plus alpha times a penalty."""
-
-    loss: str | Loss
-    penalty: str | Penalty
-    alpha: float
-    fit_intercept: bool | None
-
-    @classmethod
-    def of(
-        cls, loss: str | Loss | None, penalty: str | Penalty | None, alpha: float | None,
-        fit_intercept: bool | None,
-    ) -> Self | None:  # fmt: skip
-        """The objective of the parts, None if none of them is given.
-
-        Raises
-        ------
-        TypeError
-            If some of the parts are given, but not all.
-        ValueError
-            If alpha is no number, or fit_intercept neither True nor False.
-        """
-        if loss is not None and penalty is not None and alpha is not None:
-            if not isinstance(alpha, Real):
-                raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
-            if not (fit_intercept is None or isinstance(fit_intercept, bool | np.bool_)):
-                raise ValueError(
-                    f"fit_intercept must be True, False or None, got {fit_intercept!r}."
-                )
-            return cls(loss, penalty, float(alpha), fit_intercept)
-        parts = {"loss": loss, "penalty": penalty, "alpha": alpha}
-        missing = [name for name, value in parts.items() if value is None]
-        if len(missing) < 3 or fit_intercept is not None:
-            raise TypeError(
-                "loss, penalty and alpha must be given together (and fit_intercept with them): "
-                f"{' and '.join(missing)} missing."
-            )
-        return None
-
-    def linear_fits(self, estimator: BaseEstimator, data: Data) -> list[LinearFit]:
-        """The fits of an estimator with coefficients."""
-        return by_hand(estimator, data, self.loss, self.penalty, self.alpha, self.fit_intercept)
 
 
 def _known(estimator: BaseEstimator) -> bool:
@@ -366,17 +315,10 @@ def unknown_objective(estimator: BaseEstimator) -> str:
 
 
 def _one_vs_rest(
-    estimator: OneVsRestClassifier, X: MatrixLike, y: ArrayLike, sample_weight: PerRow,
-    *, offset: PerRow, rigorous: bool, tol: float, max_iter: int,
-) -> Certificate:  # fmt: skip
+    estimator: OneVsRestClassifier, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, **more: Any
+) -> Certificate:
     """The certificates of the classes' own estimators."""
     check_is_fitted(estimator)
     indicators = np.asarray(estimator.label_binarizer_.transform(y).toarray())
-    certificates = []
-    for k, binary in enumerate(estimator.estimators_):
-        certificate = certify(
-            binary, X, indicators[:, k], sample_weight, offset=offset, rigorous=rigorous, tol=tol,
-            max_iter=max_iter,
-        )  # fmt: skip
-        certificates.append(certificate)
-    return Certificates.of(certificates)
+    pairs = zip(estimator.estimators_, indicators.T, strict=True)
+    return Certificates.of([certify(each, X, z, sample_weight, **more) for each, z in pairs])

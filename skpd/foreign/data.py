@@ -220,16 +220,10 @@ def shares(weights: Array, name: str) -> tuple[Array, float]:
 
 
 def fits(
-    estimator: BaseEstimator,
-    data: Data,
-    outputs: list[tuple[Array, Array]],
-    loss: Loss,
-    penalty: Penalty,
-    alpha: Callable[[float], float | Array],
-    *,
-    fit_intercept: bool | None = None,
-    column: float | None = None,
-) -> list[LinearFit]:
+    estimator: BaseEstimator, data: Data, outputs: list[tuple[Array, Array]], loss: Loss,
+    penalty: Penalty, alpha: Callable[[float], float | Array], *,
+    fit_intercept: bool | None = None, column: float | None = None,
+) -> list[LinearFit]:  # fmt: skip
     """The fits of an estimator, one for each output.
 
     Parameters

@@ -22,19 +22,10 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .. import losses
 from .._typing import Array, Numbers
 from ..certificates import Certificate, primal_objective
-from ..losses import (
-    Gamma,
-    Logistic,
-    Loss,
-    MarginLoss,
-    NegativeBinomial,
-    Pinball,
-    Poisson,
-    Squared,
-    Tweedie,
-)
+from ..losses import Loss, MarginLoss
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
 from ..problems.structured_rows import scores_problem
@@ -56,7 +47,7 @@ def tweedie_loss(power: float, name: str) -> Loss:
             f"certify knows {name} with a power from 1 to 2, got {power}: with a log link "
             "the deviance of other powers is not convex."
         )
-    return {1.0: Poisson(), 2.0: Gamma()}.get(power) or Tweedie(power)
+    return {1.0: losses.Poisson(), 2.0: losses.Gamma()}.get(power) or losses.Tweedie(power)
 
 
 def _refuse_link(name: str, link: str) -> ValueError:
@@ -70,7 +61,7 @@ def _tweedie_regressor(estimator: BaseEstimator) -> Loss:
     power = float(estimator.power)
     if estimator.link == "identity" or (estimator.link == "auto" and power <= 0.0):
         if power == 0.0:
-            return Squared()
+            return losses.Squared()
         raise _refuse_link("TweedieRegressor", "identity")
     return tweedie_loss(power, "TweedieRegressor")
 
@@ -80,8 +71,8 @@ def of_scikit_learn(loss: Callable[[BaseEstimator], Loss]) -> Family:
     return Family(loss, lambda e: SquaredL2(), alpha, targets)
 
 
-POISSON = of_scikit_learn(lambda e: Poisson())
-GAMMA = of_scikit_learn(lambda e: Gamma())
+POISSON = of_scikit_learn(lambda e: losses.Poisson())
+GAMMA = of_scikit_learn(lambda e: losses.Gamma())
 TWEEDIE = of_scikit_learn(_tweedie_regressor)
 
 
@@ -98,9 +89,10 @@ def _glum_loss(estimator: BaseEstimator) -> Loss:
     if kind == "Tweedie":
         return tweedie_loss(float(family.power), name)
     if kind == "NegativeBinomial":
-        return NegativeBinomial(float(family.theta))
+        return losses.NegativeBinomial(float(family.theta))
     known: dict[str, Loss] = {
-        "Normal": Squared(), "Binomial": Logistic(), "Poisson": Poisson(), "Gamma": Gamma(),
+        "Normal": losses.Squared(), "Binomial": losses.Logistic(),
+        "Poisson": losses.Poisson(), "Gamma": losses.Gamma(),
     }  # fmt: skip
     if kind not in known:
         raise ValueError(
@@ -174,16 +166,16 @@ def _glm_loss(results: BaseEstimator) -> Loss:
     if link != "Log":
         raise _refuse_link("GLM of statsmodels", link)
     if kind == "NegativeBinomial":
-        return NegativeBinomial(float(family.alpha))
+        return losses.NegativeBinomial(float(family.alpha))
     powers = {"Poisson": 1.0, "Gamma": 2.0}
     return tweedie_loss(powers.get(kind) or float(family.var_power), "GLM of statsmodels")
 
 
 RESULTS: dict[str, Callable[[BaseEstimator], Loss]] = {  # by the model that has the result
     "GLM": _glm_loss,
-    "Logit": lambda results: Logistic(),
-    "Poisson": lambda results: Poisson(),
-    "QuantReg": lambda results: Pinball(quantile=float(results.q)),
+    "Logit": lambda results: losses.Logistic(),
+    "Poisson": lambda results: losses.Poisson(),
+    "QuantReg": lambda results: losses.Pinball(quantile=float(results.q)),
 }
 
 
@@ -267,7 +259,7 @@ def ordinal_fit(
 def _mord(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fit of sum_i s_i sum_k l_ik + alpha ||w||^2 / 2 of LogisticAT."""
     alpha = float(estimator.alpha) / float(np.sum(data.sample_weight))
-    return [ordinal_fit(estimator, data, Logistic(), alpha, estimator.theta_)]
+    return [ordinal_fit(estimator, data, losses.Logistic(), alpha, estimator.theta_)]
 
 
 MORD: dict[str, Objective] = {"LogisticAT": _mord}

@@ -8,35 +8,21 @@ that of a `Problem`. The constants are listed in the docstring of `skpd.certify`
 from collections.abc import Callable
 from functools import singledispatch
 from itertools import combinations
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 from sklearn import linear_model, svm
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_sample_weight
 
+from .. import losses
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.group_lasso import WithGroups
-from ..estimators.names import LOSSES, PENALTIES, chosen, elastic_net
-from ..estimators.output_parameters import OUTPUT_PENALTIES
-from ..losses import (
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    ModifiedHuber,
-    Pinball,
-    Softmax,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
+from ..estimators.names import elastic_net
+from ..losses import Loss
 from ..penalties import L1, Penalty, SquaredL2
 from .celer_skglm import CELER, SKGLM
-from .data import Data, Objective, coef_name, coefficients, fits, signed
+from .data import Data, Objective, coef_name, coefficients, signed
 from .families import (
     ELASTIC_NET,
     LASSO,
@@ -49,16 +35,7 @@ from .families import (
 )
 from .generalized import GAMMA, GLUM, MORD, POISSON, STATSMODELS, TWEEDIE
 from .linear_fit import LinearFit
-from .outputs import (
-    COUPLED_LOSSES,
-    by_hand_of_outputs,
-    crammer_singer,
-    has_intercept,
-    multi_task,
-    of_classes,
-    require_known,
-    ties_outputs,
-)
+from .outputs import crammer_singer, multi_task, of_classes
 from .survival import COX
 
 # Least squares, of targets or of classes -1 and 1
@@ -73,7 +50,9 @@ def _ridge_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Ar
 
 def _ridge(outputs: Callable[[BaseEstimator, Data], list]) -> Family:
     """The objective sum_i s_i r_i^2 + alpha ||w||^2."""
-    return Family(lambda e: Squared(), lambda e: signed(e, SquaredL2()), alpha_of_sum, outputs)
+    return Family(
+        lambda e: losses.Squared(), lambda e: signed(e, SquaredL2()), alpha_of_sum, outputs
+    )
 
 
 # Outputs of classes with class weights; "balanced" counts rows or sums their weights
@@ -90,7 +69,7 @@ def _weighted_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array,
 # The objective of liblinear is sum_i C s_i l(y_i, x_i.w + b) + R(w, b / intercept_scaling).
 
 LINEAR_SVC = Family(
-    lambda e: Hinge() if e.loss == "hinge" else SquaredHinge(),
+    lambda e: losses.Hinge() if e.loss == "hinge" else losses.SquaredHinge(),
     lambda e: L1() if e.penalty == "l1" else SquaredL2(),
     inverse_C, _weighted_classes, column=intercept_column,
 )  # fmt: skip
@@ -127,7 +106,7 @@ def _pairs_of_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array,
 # The objective of logistic regression is sum_i s_i l(y_i, x_i.w + b) + R(w) / C.
 
 LOGISTIC = Family(
-    lambda e: Logistic(),
+    lambda e: losses.Logistic(),
     lambda e: elastic_net(_logistic_penalty(e)[1]),
     lambda e, total, _: 1.0 / (_logistic_penalty(e)[0] * total),
     _weighted_classes,
@@ -139,7 +118,7 @@ def _logistic(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     if len(estimator.classes_) == 2:
         return LOGISTIC(estimator, data)
     C, ratio = _logistic_penalty(estimator)
-    loss = Softmax(len(estimator.classes_))
+    loss = losses.Softmax(len(estimator.classes_))
     class_weight = data.class_weight(estimator, weighted=True)
     return [of_classes(estimator, data, loss, elastic_net(ratio), C, class_weight)]
 
@@ -161,14 +140,14 @@ def _logistic_penalty(estimator: BaseEstimator) -> tuple[float, float]:
 # sum_i s_i l(y_i, x_i.w + b) / n_samples + alpha R(w).
 
 SGD_LOSSES: dict[str, Callable[[float], Loss]] = {
-    "hinge": lambda epsilon: Hinge(),
-    "log_loss": lambda epsilon: Logistic(),
-    "modified_huber": lambda epsilon: ModifiedHuber(),
-    "squared_hinge": lambda epsilon: SquaredHinge(),
-    "squared_error": lambda epsilon: Squared(),
-    "huber": Huber,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "hinge": lambda epsilon: losses.Hinge(),
+    "log_loss": lambda epsilon: losses.Logistic(),
+    "modified_huber": lambda epsilon: losses.ModifiedHuber(),
+    "squared_hinge": lambda epsilon: losses.SquaredHinge(),
+    "squared_error": lambda epsilon: losses.Squared(),
+    "huber": losses.Huber,
+    "epsilon_insensitive": losses.EpsilonInsensitive,
+    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
 }
 
 
@@ -191,42 +170,34 @@ def _sgd_alpha(estimator: BaseEstimator, total: float, n_rows: int) -> float:
     return alpha * (n_rows / total)
 
 
+def _of_linear(names: str, objective: Objective) -> dict[type, Objective]:
+    """The objective of several classes of `sklearn.linear_model`, by their names."""
+    return dict.fromkeys((getattr(linear_model, name) for name in names.split()), objective)
+
+
 OBJECTIVES: dict[type, Objective] = {
-    **dict.fromkeys(
-        [
-            linear_model.Lasso, linear_model.LassoCV, linear_model.LassoLars,
-            linear_model.LassoLarsCV, linear_model.LassoLarsIC,
-        ],
-        LASSO,
-    ),
-    **dict.fromkeys([linear_model.ElasticNet, linear_model.ElasticNetCV], ELASTIC_NET),
-    **dict.fromkeys(
-        [
-            linear_model.MultiTaskLasso, linear_model.MultiTaskLassoCV,
-            linear_model.MultiTaskElasticNet, linear_model.MultiTaskElasticNetCV,
-        ],
-        multi_task,
-    ),
-    **dict.fromkeys([linear_model.Ridge, linear_model.RidgeCV], _ridge(targets)),
-    **dict.fromkeys(
-        [linear_model.RidgeClassifier, linear_model.RidgeClassifierCV], _ridge(_ridge_classes)
-    ),
+    **_of_linear("Lasso LassoCV LassoLars LassoLarsCV LassoLarsIC", LASSO),
+    **_of_linear("ElasticNet ElasticNetCV", ELASTIC_NET),
+    **_of_linear("MultiTaskLasso MultiTaskLassoCV", multi_task),
+    **_of_linear("MultiTaskElasticNet MultiTaskElasticNetCV", multi_task),
+    **_of_linear("Ridge RidgeCV", _ridge(targets)),
+    **_of_linear("RidgeClassifier RidgeClassifierCV", _ridge(_ridge_classes)),
     svm.LinearSVC: _linear_svc,
     svm.LinearSVR: LINEAR_SVR,
     svm.SVC: Family(
-        lambda e: Hinge(), lambda e: SquaredL2(), inverse_C, _pairs_of_classes, fit_intercept=True
+        lambda e: losses.Hinge(), lambda e: SquaredL2(), inverse_C, _pairs_of_classes,
+        fit_intercept=True,
     ),
     svm.SVR: Family(
-        lambda e: EpsilonInsensitive(epsilon=float(e.epsilon)), lambda e: SquaredL2(), inverse_C,
+        lambda e: losses.EpsilonInsensitive(float(e.epsilon)), lambda e: SquaredL2(), inverse_C,
         targets, fit_intercept=True,
     ),
-    linear_model.LogisticRegression: _logistic,
-    linear_model.LogisticRegressionCV: _logistic,
+    **_of_linear("LogisticRegression LogisticRegressionCV", _logistic),
     linear_model.SGDClassifier: Family(_sgd_loss, _sgd_penalty, _sgd_alpha, _counted_classes),
     linear_model.SGDRegressor: Family(_sgd_loss, _sgd_penalty, _sgd_alpha, targets),
     # sum_i s_i l(y_i, x_i.w + b) / sum(s) + alpha ||w||_1
     linear_model.QuantileRegressor: Family(
-        lambda e: Pinball(quantile=float(e.quantile)), lambda e: L1(), alpha, targets
+        lambda e: losses.Pinball(quantile=float(e.quantile)), lambda e: L1(), alpha, targets
     ),
     linear_model.PoissonRegressor: POISSON,
     linear_model.GammaRegressor: GAMMA,
@@ -304,27 +275,3 @@ def _(
     latent, intercepts = np.atleast_2d(estimator.latent_coef_), np.ravel(estimator.intercept_)
     fits = zip(problems, latent, intercepts, strict=True)
     return [LinearFit(problem, coef, float(intercept)) for problem, coef, intercept in fits]
-
-
-def by_hand(
-    estimator: BaseEstimator,
-    data: Data,
-    loss: str | Loss,
-    penalty: str | Penalty,
-    alpha: float,
-    fit_intercept: bool | None,
-) -> list[LinearFit]:
-    """The fits of any estimator with coef_ and intercept_ for an objective that the user gives."""
-    if ties_outputs(loss, penalty):
-        return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
-    require_known("loss", loss, {*LOSSES, *COUPLED_LOSSES})
-    require_known("penalty", penalty, {*PENALTIES, *OUTPUT_PENALTIES})
-    loss = cast(Loss, chosen("loss", loss, LOSSES))
-    penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
-    free = has_intercept(estimator, fit_intercept)
-    if loss.of_labels:
-        labels = getattr(estimator, "classes_", np.unique(data.y))  # of y where it has none
-        outputs = list(data.one_vs_rest(SimpleNamespace(classes_=labels)))
-    else:
-        outputs = data.outputs()
-    return fits(estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=free)

@@ -36,23 +36,18 @@ def follow(
         Whether a published algorithm is to solve the problem as it is.
     """
     start, random_state = None, check_random_state(seed)
+    options = {"random_state": random_state, "on_check": lambda monitor: stop.is_set()}
     by_moments: list[Solution | None] = [None] * len(alphas)
     if len(alphas) >= MANY_ALPHAS and not named_solver:
         if tol_by_moments is not None:
-            n_penalised = np.count_nonzero(alphas)  # those of 0 are the last
-            by_moments[:n_penalised] = path_by_moments(
-                problem, alphas[:n_penalised], tol_by_moments
-            )
+            penalised = alphas[: np.count_nonzero(alphas)]  # those of 0 are the last
+            by_moments[: len(penalised)] = path_by_moments(problem, penalised, tol_by_moments)
         problem = problem if all(by_moments) else problem.by_columns()
     for alpha, solution in zip(alphas, by_moments, strict=True):
         if stop.is_set():
             return
-        solution = solution or solve(
-            at_alpha(problem, float(alpha)),
-            start=start,
-            random_state=random_state,
-            on_check=lambda monitor: stop.is_set(),
-        )
+        if solution is None:
+            solution = solve(at_alpha(problem, float(alpha)), start=start, **options)
         if solution.interrupted:
             stop.set()
         if solution.interrupted or solution.stopped:

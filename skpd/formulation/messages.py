@@ -7,10 +7,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Indices
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates import Certificate
 from ..problems import Problem, Solution
 from .separation import MOST_NAMES, Separation
@@ -89,11 +88,10 @@ def warn_of_gap(
         if n_iter >= max_iter:
             advice = f"Increase max_iter (now {max_iter}) or tol"
         advice += f", or {description.wording.advice}"
-    warn(
+    warn_of_convergence(
         f"{description.estimator_name} {ending}{label}: after {n_iter} iterations its "
         f"{_shortfall(worst, tol)}. Its objective, {worst.primal:.6g}, is certified to be at most "
-        f"{worst.gap:.2e} above the optimum. {advice}.",
-        ConvergenceWarning,
+        f"{worst.gap:.2e} above the optimum. {advice}."
     )
 
 
@@ -106,22 +104,20 @@ def warn_of_separation(
     """
     for label, (sets, is_decided, _) in zip(labels or [""], separated, strict=True):
         if not (sets or is_decided):
-            warn(
+            warn_of_convergence(
                 f"It could not be decided whether {description.estimator_name} has an optimum"
                 f"{label and f' for {label}'} with finite coefficients of its features without a "
                 "penalty. If some are large, give them one (a small alpha or positive "
-                "penalty_weights).",
-                ConvergenceWarning,
+                "penalty_weights)."
             )
         if sets:
             features = "; ".join(description.names_of(features) for features in sets)
-            warn(
+            warn_of_convergence(
                 f"{description.estimator_name} has no optimum{label and f' for {label}'}: "
                 f"features without a penalty separate the targets: {features}. Their coefficients "
                 "grow for ever, and show only where the solver stopped. Give them a penalty (a "
                 "small alpha or positive penalty_weights) or leave them out. A level whose rows "
-                "are all of one class, or whose counts are all 0, may be joined with another.",
-                ConvergenceWarning,
+                "are all of one class, or whose counts are all 0, may be joined with another."
             )
 
 
@@ -140,11 +136,10 @@ def warn_of_missed_fits(
     if not missed:
         return
     worst = max((s.certificate for s in missed), key=attrgetter("relative_gap"))
-    warn(
+    warn_of_convergence(
         f"{estimator_name} did not converge for {len(missed)} of {n_fits} fits of a path: the "
         f"largest {_shortfall(worst, tol)}. Increase max_iter (now {max_iter}) or tol, or leave "
-        "out the smallest alphas.",
-        ConvergenceWarning,
+        "out the smallest alphas."
     )
 
 
@@ -164,31 +159,24 @@ def constant_model_message(
     parameter, largest = description.path_parameter, problem.largest_alpha
     others, parameters = _other_models(description, problem), description.parameters
     primal = max(solution.certificate.primal for solution in solutions)
+    stays_at_constant = primal >= NEAR * problem.null_objective
     if all(each.features_say_nothing for each in problems):
         reason = (
             "No change of a coefficient that bounds allow lowers the loss of the best constant "
             "prediction, as where y or all features are constant"
         )
-        advice = (
-            ["look at X and y"]
-            if parameters.get("fit_intercept", True)
-            else ["fit_intercept=True"]
-        )
+        fits_intercept = parameters.get("fit_intercept", True)
+        advice = ["look at X and y" if fits_intercept else "fit_intercept=True"]
     elif problem.alpha >= largest:
-        reason = (
-            f"0 is optimal from about {parameter}={largest:.3g} on, and it is {problem.alpha:.3g}"
-        )
+        reason = f"0 is optimal from about {parameter}={largest:.3g} on"
+        reason += f", and it is {problem.alpha:.3g}"
         advice = [f"a smaller one, such as {parameter}={SMALLER * largest:.2g}", *others]
     elif not all(solution.converged for solution in solutions):
         reason, advice = "The fit has not converged", ["a larger max_iter"]
     elif parameters.get("noise_budget") is not None:
         reason = "With a small noise_budget few samples count, and 0 is often optimal"
         advice = ["a larger noise_budget", f"a smaller {parameter}"]
-    elif (
-        others
-        and parameters.get("constraints") is None
-        and primal >= NEAR * problem.null_objective
-    ):
+    elif others and parameters.get("constraints") is None and stays_at_constant:
         reason = (
             f"The loss {problem.loss!r} has a kink at the best constant prediction, which may be "
             "optimal whatever the features are, as where one class or value is much more frequent"

@@ -1,15 +1,13 @@
 """What verbose output and callbacks see of a fit."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
 from threading import Event, Lock
-from typing import Protocol, TypedDict, Unpack
+from typing import Any
 
-from sklearn.base import BaseEstimator
-
-from .._typing import Attributes, MatrixLike, Metadata
+from .._typing import Attributes
 from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
@@ -20,32 +18,8 @@ DIGITS = 8  # digits of an objective value before the end of a fit
 CALLBACK_LOCK = Lock()
 
 
-class FitTask(TypedDict, total=False):
-    """What callbacks are told of a fit or of a part of one."""
-
-    estimator: BaseEstimator
-    X: MatrixLike
-    y: MatrixLike
-    metadata: Metadata | None
-    reconstruction_attributes: Attributes | Callable[[], Attributes]
-
-
-class CallbackContext(Protocol):
-    """The context of a task of a fit, as scikit-learn's callbacks have it."""
-
-    sequential_subtasks: bool
-
-    def subcontext(
-        self, *, task_name: str, task_id: int | None = None, max_subtasks: int | None = None
-    ) -> "CallbackContext": ...
-
-    def call_on_fit_task_begin(self, **task: Unpack[FitTask]) -> "CallbackContext": ...
-
-    def call_on_fit_task_end(self, **task: Unpack[FitTask]) -> bool: ...
-
-    def propagate_callback_context(
-        self, estimator: BaseEstimator
-    ) -> AbstractContextManager[None]: ...
+FitTask = dict[str, Any]  # what callbacks are told of a fit or of a part of one
+CallbackContext = Any  # that of a task of a fit, for which scikit-learn has no types
 
 
 class ProgressLines:
@@ -90,7 +64,7 @@ def last_line(name: str, solution: Solution) -> None:
 @contextmanager
 def subtask(
     context: CallbackContext, task: FitTask, name: str, number: int, n_parts: int = 0,
-    **at_end: Unpack[FitTask],
+    **at_end: Any,
 ) -> Iterator[CallbackContext]:  # fmt: skip
     """Context of a part of a fit, whose begin and end are reported to callbacks.
 
@@ -123,15 +97,9 @@ def n_ticks(tol: float) -> int:
 
 
 def reporter(
-    name: str,
-    verbose: int,
-    tol: float,
-    context: CallbackContext | None,
-    task: FitTask,
-    *,
-    attributes: Callable[[Monitor], Attributes] | None = None,
-    stop: Event | None = None,
-) -> Callable[[Monitor], bool]:
+    name: str, verbose: int, tol: float, context: CallbackContext, task: FitTask,
+    attributes: Callable[[Monitor], Attributes] | None, stop: Event | None,
+) -> Callable[[Monitor], bool]:  # fmt: skip
     """The function that a solver calls after every check, for verbose output and callbacks.
 
     Parameters
@@ -145,9 +113,9 @@ def reporter(
         callbacks.
     task : dict
         Arguments of scikit-learn's hooks for the fit.
-    attributes : callable, default=None
+    attributes : callable or None
         Makes fitted attributes from a monitor, for callbacks that need a fitted estimator.
-    stop : threading.Event, default=None
+    stop : threading.Event or None
         Ends this fit when it is set.
     """
     ticks, max_ticks = 0, n_ticks(tol)
@@ -160,11 +128,9 @@ def reporter(
         ended = stop is not None and stop.is_set()
         if context is None:
             return ended
-        gap = monitor.relative_gap
         reached = max_ticks if monitor.done else 0
-        if 0.0 < gap < 1.0:
-            reached = max(reached, int(-10.0 * log10(gap)))
-        reached = min(reached, max_ticks)
+        if 0.0 < (gap := monitor.relative_gap) < 1.0:
+            reached = min(max(reached, int(-10.0 * log10(gap))), max_ticks)
         while ticks < reached:
             ticks += 1
             with CALLBACK_LOCK:

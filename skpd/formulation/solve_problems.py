@@ -49,19 +49,16 @@ def map_in_threads(
 
 
 def points_of_model(
-    fit: FormulatedProblems,
-    coef: Array,
-    intercepts: Array,
-    dual_coef: Array,
+    fit: FormulatedProblems, coef: Array, intercepts: Array, dual_coef: Array,
     copies: Copies | None,
-) -> list[Point] | None:
+) -> list[Point] | None:  # fmt: skip
     """A fitted model as points of the problems of a fit; None if the shapes differ."""
     first, n_problems = fit.problems[0], len(fit.problems)
     coef = np.atleast_2d(coef)
     if first.rows.of_outputs:
         null = first.null_point.dual_coef
-        shape = first.dual_table(null).shape
-        if coef.shape != first.table_shape or dual_coef.shape != shape:
+        shapes = first.table_shape, first.dual_table(null).shape
+        if (coef.shape, dual_coef.shape) != shapes:
             return None
         coef = np.ascontiguousarray(coef.T).reshape(first.rows.coef_shape)
         return [Point(coef, intercepts, dual_coef.reshape(null.shape))]

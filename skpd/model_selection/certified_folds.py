@@ -19,10 +19,8 @@ class ScoredModels(NamedTuple):
 
     Attributes
     ----------
-    alpha, lowest : float
-        The alpha of the models, and the least for which they are certified.
-    converged : bool
-        Whether the relative gap is reached near this alpha.
+    covered : Covered
+        The models with the alphas for which they are certified.
     values : list of float
         The score of each model.
     certificates : list of list of Certificate
@@ -31,9 +29,7 @@ class ScoredModels(NamedTuple):
         Bounds on the score of an optimal model for the alphas from ``lowest`` on, for each fold.
     """
 
-    alpha: float
-    lowest: float
-    converged: bool
+    covered: Covered
     values: list[float]
     certificates: list[list[Certificate]]
     bounds: list[Bounds]
@@ -68,9 +64,7 @@ def scored_models(folds: ScoredFolds, eps: float, score: Score | None) -> Iterat
         each = iter(models.solutions)
         pairs = [(path, [next(each) for _ in path.problems]) for path in paths]
         yield ScoredModels(
-            models.alpha,
-            models.lowest,
-            models.converged,
+            models,
             [path.value(models.alpha, solutions) for path, solutions in pairs],
             [[s.certificate.without_arrays() for s in solutions] for _, solutions in pairs],
             [bounds_of(path, solutions[0], models) for path, solutions in pairs],

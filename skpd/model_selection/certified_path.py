@@ -40,6 +40,9 @@ FURTHER = 2.0  # the factor of an upper part that ends where the path begins
 CAUTION = 0.9  # the share of the expected upper part that is used
 AFTER_FAILURE = 0.9  # the ratio of an alpha to the last one, whose fit has a gap above eps
 
+# solutions for an alpha, with gaps of at most a share of the unit, from those for another or None
+SolveAt = Callable[[float, float, list[Solution] | None], list[Solution]]
+
 
 class GapAlongPath:
     """The gaps of a model and its dual point at all alphas.
@@ -67,9 +70,8 @@ class GapAlongPath:
         problem = self.problem
         u, errors = point.products(True)
         v, errors_of_v = problem.penalty.conjugate_arguments(-u, errors)
-        penalty = cast(
-            Norm, problem.penalty.of_conjugate_arguments
-        )  # asked for its dual norm only if it is one
+        # asked for its dual norm only if it is one
+        penalty = cast(Norm, problem.penalty.of_conjugate_arguments)
         self.worst_case = penalty.worst_case(v, errors_of_v)
         self.norm = penalty.dual_norm(self.worst_case) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()
@@ -103,10 +105,8 @@ class GapAlongPath:
             lambda scale: -max(self._dual(scale, other), -other.objective_unit),
             bounds=(0.0, limit), method="bounded", options={"xatol": ACCURACY * limit},
         )  # fmt: skip
-        others = [
-            self._dual(scale, other) for scale in {limit, min(ratio, limit), min(1.0, limit)}
-        ]
-        return max(-float(optimum.fun), *others, 0.0)
+        scales = limit, min(ratio, limit), min(1.0, limit)
+        return max(-float(optimum.fun), *(self._dual(scale, other) for scale in scales), 0.0)
 
     def share(self, alpha: float) -> float:
         """The gap at an alpha, as a share of the objective of the best constant."""
@@ -126,11 +126,7 @@ class Covered(NamedTuple):
 
 
 def certified_models(
-    problems: Sequence[Problem],
-    solve_at: Callable[[float, float, list[Solution] | None], list[Solution]],
-    first: float,
-    last: float,
-    eps: float,
+    problems: Sequence[Problem], solve_at: SolveAt, first: float, last: float, eps: float
 ) -> Iterator[Covered]:
     """Solutions that cover all alphas between two ends, from the largest to the smallest.
 

@@ -26,18 +26,8 @@ from ..formulation.progress import CallbackContext, FitTask, subtask
 from ..losses import Loss, Squared
 from ..penalties import Penalty
 from ..problems import Problem
-from .fold_paths import (
-    Fold,
-    FoldPath,
-    FoldPaths,
-    FollowedPaths,
-    Splits,
-    called_by_fit,
-    checked_folds,
-    forget_fit,
-    warn_of_end,
-    warn_of_unfinished,
-)
+from . import fold_paths
+from .fold_paths import Fold, FoldPath, FoldPaths, FollowedPaths, Splits
 
 Paths = TypeVar("Paths", bound=FoldPaths)
 
@@ -237,7 +227,8 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
 
         ``split`` holds the routed parameters of the splitter.
         """
-        return checked_folds(list(check_cv(self.cv).split(X, y, **split)), problem, len(y))
+        pairs = list(check_cv(self.cv).split(X, y, **split))
+        return fold_paths.checked_folds(pairs, problem, len(y))
 
     def _l1_ratios(self) -> list[float]:
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
@@ -254,9 +245,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         penalty = self._penalty_of(l1_ratio, n_features, problem.n_outputs)
         return problem.with_penalty(penalty, problem.alpha)
 
-    def _fitted_problems(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> list[Problem]:
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
         chosen = self._with_l1_ratio(problem, self._l1_ratios()[self._chosen])
         return [at_alpha(chosen, self.alpha_)]
@@ -271,7 +260,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         return {"mse_path_": 2.0 * losses}
 
     def _keep(self, paths: FollowedPaths, folds: LossFolds) -> str:
-        forget_fit(self, but=self._of_data)
+        fold_paths.forget_fit(self, but=self._of_data)
         grids, n_folds = paths.grids, len(folds.folds)
         starts = range(0, len(paths.certificates), n_folds)
         certificates = [[certificate for (certificate,) in path] for path in paths.certificates]
@@ -291,9 +280,10 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         for name, value in zip(self._chosen_parameters, choice, strict=False):
             setattr(self, f"{name}_", float(value))
         if not paths.interrupted:
-            name, fits = type(self).__name__, "fits of the cross-validation"
-            warn_of_unfinished(name, self, paths.gaps, fits)
-            warn_of_end(name, self.alphas, grids[self._chosen], losses[self._chosen].T, index)
+            name, grid, scores = type(self).__name__, grids[self._chosen], losses[self._chosen].T
+            fits = "fits of the cross-validation"
+            fold_paths.warn_of_unfinished(name, self, paths.gaps, fits)
+            fold_paths.warn_of_end(name, self.alphas, grid, scores, index)
         return f"{progress}, and alpha_ for the best."
 
     def get_metadata_routing(self) -> routing.MetadataRouter:
@@ -304,5 +294,5 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         routing : MetadataRouter
             Requests of `fit` and of the splitter's ``split``.
         """
-        router = routing.MetadataRouter(owner=self).add_self_request(self)
-        return router.add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
+        router, split = routing.MetadataRouter(owner=self), fold_paths.called_by_fit("split")
+        return router.add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=split)

@@ -17,7 +17,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import metadata_routing as routing
 
 from .._typing import Array, ArrayLike, Indices, Mask, Matrix, PerRow
-from .._warn import warn
+from .._warn import warn, warn_of_convergence
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..formulation.solve_problems import map_in_threads
@@ -175,28 +175,25 @@ def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
         raise ValueError(
             "The 'cv' parameter must yield at least one pair (train, test), got none."
         )
+
+    def checked(samples: np.ndarray, which: str) -> Indices:
+        try:
+            chosen = np.arange(n)[samples]
+        except IndexError as error:
+            raise ValueError(
+                f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, "
+                f"or masks of as many bools, which the {which} are not: {error}."
+            ) from error
+        if not np.any(problem.weights[problem.rows.rows_of(chosen)] > 0.0):
+            raise ValueError(
+                f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
+            )
+        return chosen
+
     return [
-        (
-            _checked_samples(train, f"train samples of fold {k}", problem, n),
-            _checked_samples(test, f"test samples of fold {k}", problem, n),
-        )
+        (checked(train, f"train samples of fold {k}"), checked(test, f"test samples of fold {k}"))
         for k, (train, test) in enumerate(folds)
     ]
-
-
-def _checked_samples(samples: np.ndarray, which: str, problem: Problem, n: int) -> Indices:
-    try:
-        chosen = np.arange(n)[samples]
-    except IndexError as error:
-        raise ValueError(
-            f"The 'cv' parameter must yield indices of the {n} samples, from {-n} to {n - 1}, or "
-            f"masks of as many bools, which the {which} are not: {error}."
-        ) from error
-    if not np.any(problem.weights[problem.rows.rows_of(chosen)] > 0.0):
-        raise ValueError(
-            f"sample_weight must be positive somewhere in every fold, but is 0 in all {which}."
-        )
-    return chosen
 
 
 def forget_fit(estimator: BaseEstimator, but: set[str]) -> None:
@@ -222,11 +219,10 @@ def warn_of_unfinished(name: str, model: BaseEstimator, gaps: Sequence[float], f
     """
     unfinished = sum(gap > model.tol for gap in gaps)
     if unfinished:
-        warn(
+        warn_of_convergence(
             f"{name} did not converge to tol={model.tol:.2e} in {unfinished} of {len(gaps)} "
             f"{fits}. Increase max_iter (now {model.max_iter}) or tol, or eps, "
-            "which leaves out the smallest alphas.",
-            ConvergenceWarning,
+            "which leaves out the smallest alphas."
         )
 
 
@@ -270,5 +266,5 @@ def warn_of_end(
     advice = "Decrease eps." if of_number else f"Add {other} values to alphas."
     warn(
         f"{name} has chosen the {end} of {len(grid)} alphas, {grid[index]:.3g}. Scores still "
-        f"change at this end of the grid, so that a {other} alpha may be better. {advice}",
+        f"change at this end of the grid, so that a {other} alpha may be better. {advice}"
     )

@@ -1,19 +1,20 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from numbers import Real
+from operator import attrgetter
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from .._checks import require_same_samples
 from .._typing import Array, ArrayLike, MatrixLike
-from .._warn import warn
+from .._warn import warn_of_convergence
 from ..certificates import Certificates
 from ..designs.threads import one_blas_thread
 from ..estimators.base import PrimalDualEstimator
@@ -23,7 +24,7 @@ from ..formulation.following import point_of
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.solve_problems import solve_problem
 from ..problems import Problem, Solution
-from .certified_path import Covered, certified_models
+from .certified_path import Covered, SolveAt, certified_models
 from .regularization_path import RegularizationPath
 
 
@@ -171,11 +172,10 @@ def _certified(
     problems = [problem.by_columns() for problem in fit.problems]
     solve_at = solving_at([estimator] * len(problems), problems, estimator.random_state)
     covered: list[Covered] = []
-    stopped = False
-    try:
+    stopped = True
+    with suppress(KeyboardInterrupt):
         covered.extend(certified_models(problems, solve_at, ends[0], ends[-1], float(eps)))
-    except KeyboardInterrupt:
-        stopped = True
+        stopped = False
     models = _gathered(
         estimator, fit, np.array([model.alpha for model in covered]),
         [tuple(model.solutions) for model in covered], steps,
@@ -183,16 +183,14 @@ def _certified(
     )  # fmt: skip
     if stopped:
         raise _interrupt(models, f"{len(covered)} alphas are finished")
-    missed = [model.alpha for model in covered if not model.converged]
-    warn_of_missed(type(estimator).__name__, eps, missed, len(covered), estimator.max_iter)
+    warn_of_missed(type(estimator).__name__, eps, covered, estimator.max_iter)
     return models
 
 
 def solving_at(
-    estimators: Sequence[PrimalDualEstimator],
-    problems: Sequence[Problem],
+    estimators: Sequence[PrimalDualEstimator], problems: Sequence[Problem],
     random_state: int | np.random.RandomState | None,
-) -> Callable[[float, float, list[Solution] | None], list[Solution]]:
+) -> SolveAt:  # fmt: skip
     """The function by which `certified_models` solves problems, each by the solver of its own."""
     generator = check_random_state(random_state)
 
@@ -210,17 +208,14 @@ def solving_at(
     return solve_at
 
 
-def warn_of_missed(
-    name: str, eps: float, missed: Sequence[float], n_alphas: int, max_iter: int
-) -> None:
+def warn_of_missed(name: str, eps: float, covered: Sequence[Covered], max_iter: int) -> None:
     """Warn if the gap of a certified path is not reached near some of its alphas."""
-    if missed:
-        warn(
+    if missed := [models.alpha for models in covered if not models.converged]:
+        warn_of_convergence(
             f"{name} is not certified to {eps:.2g} on the whole path: near {len(missed)} of its "
-            f"{n_alphas} alphas, the first of which is {missed[0]:.3g}, the gap is a larger share "
-            "of the objective of the best constant. "
-            f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas.",
-            ConvergenceWarning,
+            f"{len(covered)} alphas, the first of which is {missed[0]:.3g}, the gap is a larger "
+            "share of the objective of the best constant. "
+            f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas."
         )
 
 
@@ -259,21 +254,13 @@ def problems_of_path(
 
 
 def _gathered(
-    estimator: PrimalDualEstimator,
-    fit: FormulatedProblems,
-    alphas: Array,
-    rows: Sequence[tuple[Solution, ...]],
-    steps: Pipeline | None,
-    covered: Array | None = None,
-) -> RegularizationPath:
+    estimator: PrimalDualEstimator, fit: FormulatedProblems, alphas: Array,
+    rows: Sequence[tuple[Solution, ...]], steps: Pipeline | None, covered: Array | None = None,
+) -> RegularizationPath:  # fmt: skip
     """The path of the finished alphas, from rows of solutions with one for each problem."""
-    problems = fit.problems
-    shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
-    problem = problems[0]
-    intercept_shape = problem.rows.intercept_shape
-    coef_shape, copies = problem.table_shape, estimator._copies()
-    if copies is not None:
-        coef_shape = (copies.n_features,)
+    problem, copies, several = fit.problems[0], estimator._copies(), len(fit.problems) > 1
+    shape: tuple[int, ...] = (len(rows), len(fit.problems)) if several else (len(rows),)
+    coef_shape = problem.table_shape if copies is None else (copies.n_features,)
 
     def coef_of(solution):
         coef = problem.coef_table(solution.coef)
@@ -283,17 +270,15 @@ def _gathered(
         values = [[value(solution) for solution in row] for row in rows]
         return np.array(values, dtype=dtype).reshape(*shape, *more)
 
+    pairs = zip(alphas, rows, strict=False)
     return RegularizationPath(
         alphas=alphas[: len(rows)],
         coefs=table(coef_of, np.float64, *coef_shape),
-        intercepts=table(lambda solution: solution.intercept, np.float64, *intercept_shape),
+        intercepts=table(attrgetter("intercept"), np.float64, *problem.rows.intercept_shape),
         certificates=[Certificates.of([solution.certificate for solution in row]) for row in rows],
-        converged=table(lambda solution: solution.converged, np.bool_),
-        n_iters=table(lambda solution: solution.n_iter, np.int64),
-        models=[
-            estimator._with_model(float(alpha), row, fit)
-            for alpha, row in zip(alphas, rows, strict=False)
-        ],
+        converged=table(attrgetter("converged"), np.bool_),
+        n_iters=table(attrgetter("n_iter"), np.int64),
+        models=[estimator._with_model(float(a), row, fit) for a, row in pairs],
         steps=steps,
         parameter=estimator._path_parameter,
         covered=covered,

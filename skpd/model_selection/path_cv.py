@@ -17,14 +17,7 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    _fit_context,
-    _num_samples,
-    with_callbacks,
-)
+from .._compat import HasMethods, Interval, StrOptions, _fit_context, _num_samples, with_callbacks
 from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
 from ..designs.threads import one_blas_thread
@@ -33,28 +26,13 @@ from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.offsets import without_none
 from ..formulation.progress import CallbackContext, FitTask
+from . import fold_paths, scored_folds
 from .certified_folds import ScoredModels, scored_models
 from .cross_validation import PathSelection
-from .fold_paths import (
-    FollowedPaths,
-    Splits,
-    called_by_fit,
-    checked_folds,
-    forget_fit,
-    warn_of_end,
-    warn_of_unfinished,
-    without_warning_of,
-)
+from .fold_paths import FollowedPaths, Splits
 from .path import problems_of_path, split_pipeline, warn_of_missed
 from .score_bounds import bounds_of_score, may_be_best
-from .scored_folds import (
-    Samples,
-    ScoredFolds,
-    cv_results,
-    index_of_choice,
-    predicting_with,
-    taken_by,
-)
+from .scored_folds import Samples, ScoredFolds, cv_results, predicting_with, taken_by
 
 
 @declared
@@ -252,7 +230,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         routing._raise_for_params(params, self, "fit", allow=["groups", *_names(self.estimator)])
         X, y = indexable(X, y)
         params |= without_none(sample_weight=sample_weight)
-        scorer = self._scorer()
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
         samples, split = self._samples(X, y, scorer, params)
         best = clone(self.estimator)
         steps, model = split_pipeline(best)
@@ -266,7 +244,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
 
         def fit_on_all_data(context: CallbackContext) -> None:
             model.set_params(**{model._path_parameter: self.alpha_})
-            with context.propagate_callback_context(model), without_warning_of(model):
+            with context.propagate_callback_context(model), fold_paths.without_warning_of(model):
                 model.fit(X, y, **samples.of_model)
             self.best_estimator_ = best
 
@@ -275,8 +253,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         gaps = paths.gaps if self.certified is None else []
         gaps += [certificate.relative_gap for certificate in model.certificate_.each]
         name, fits = type(self).__name__, "fits to the folds and to all data"
-        warn_of_unfinished(name, model, gaps, fits)
-        warn_of_end(name, self.alphas, self.alphas_, paths.scored, self.best_index_)
+        fold_paths.warn_of_unfinished(name, model, gaps, fits)
+        fold_paths.warn_of_end(name, self.alphas, self.alphas_, paths.scored, self.best_index_)
         return self
 
     def _follow_folds(self, folds: ScoredFolds, context: CallbackContext) -> FollowedPaths:
@@ -291,20 +269,16 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             interrupted = False
         if not models:
             raise KeyboardInterrupt
-        lowest, first = [each.lowest for each in models], folds.grids[0, 0]
+        covered = [each.covered for each in models]
+        lowest, first = [each.lowest for each in covered], folds.grids[0, 0]
         self.alpha_ranges_: Array = np.column_stack([lowest, np.append(first, lowest)[:-1]])
         bounds = np.reshape([each.bounds for each in models], (-1, self.n_splits_, 2))
         self.may_be_best_ = may_be_best(*bounds.T)
-        missed = [each.alpha for each in models if not each.converged]
-        warn_of_missed(type(self).__name__, self.certified, missed, len(models), model.max_iter)
+        warn_of_missed(type(self).__name__, self.certified, covered, model.max_iter)
         values = np.reshape([each.values for each in models], (-1, self.n_splits_)).T
         certificates = [[each.certificates[k] for each in models] for k in range(self.n_splits_)]
-        alphas = np.array([[each.alpha for each in models]])
+        alphas = np.array([[each.alpha for each in covered]])
         return FollowedPaths(alphas, values, certificates, interrupted)
-
-    def _scorer(self) -> Callable[..., float]:
-        """The scorer of the estimator."""
-        return check_scoring(self.estimator, scoring=self.scoring)
 
     def _samples(self, X, y, scorer, params) -> tuple[Samples, Metadata]:
         """The samples with the metadata that belongs to them, and the metadata of the splitter."""
@@ -328,10 +302,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         _, y, problems, *_ = problems_of_path(model, X, samples.y, **samples.of_model)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         pairs = list(splitter.split(samples.X, samples.y, **split))
-        folds = checked_folds(pairs, problems[0], _num_samples(X))
+        folds = fold_paths.checked_folds(pairs, problems[0], _num_samples(X))
         if self.rule == "one_standard_error" and len(folds) < 2:
             raise ValueError("rule='one_standard_error' needs 2 folds at least, got 1 from cv.")
-        forget_fit(self, but=set())
+        fold_paths.forget_fit(self, but=set())
         self.scorer_, self.n_splits_ = scorer, len(folds)
         zero = self.certified is None and model._fits_alpha_0
         grids = alpha_values(problems, self.alphas, self.eps, zero)[np.newaxis]
@@ -365,7 +339,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 "skpd.metrics.SurvivalScorer('deviance')."
             )
         if any_score:
-            self.best_index_ = index_of_choice(paths.scored, mean, self.rule)
+            self.best_index_ = scored_folds.index_of_choice(paths.scored, mean, self.rule)
             self.best_score_ = float(mean[self.best_index_])
             self.alpha_ = float(self.alphas_[self.best_index_])
         choice = ", and alpha_ for the choice among these" if any_score else ""
@@ -406,12 +380,14 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         -------
         routing : MetadataRouter
         """
-        scoring = called_by_fit("score").add(caller="score", callee="score")
+        scoring = fold_paths.called_by_fit("score").add(caller="score", callee="score")
         return (
             routing.MetadataRouter(owner=self)
-            .add(estimator=self.estimator, method_mapping=called_by_fit("fit"))
-            .add(scorer=self._scorer(), method_mapping=scoring)
-            .add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
+            .add(estimator=self.estimator, method_mapping=fold_paths.called_by_fit("fit"))
+            .add(
+                scorer=check_scoring(self.estimator, scoring=self.scoring), method_mapping=scoring
+            )
+            .add(splitter=check_cv(self.cv), method_mapping=fold_paths.called_by_fit("split"))
         )
 
 

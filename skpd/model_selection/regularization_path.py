@@ -162,13 +162,9 @@ class RegularizationPath:
         return X if self.steps is None else self.steps.transform(X)
 
     def plot(
-        self,
-        ax: "Axes | None" = None,
-        *,
-        feature_names: Sequence[str] | None = None,
-        n_named: int = 8,
-        **kwargs: Any,
-    ) -> "Axes":
+        self, ax: "Axes | None" = None, *, feature_names: Sequence[str] | None = None,
+        n_named: int = 8, **kwargs: Any,
+    ) -> "Axes":  # fmt: skip
         """Draw the coefficients against alpha, on a log scale.
 
         Parameters

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from .._typing import Array
 from ..designs import Design
-from ..estimators.counts import rates
+from ..estimators.means import rates
 from ..losses import Tweedie
 from ..problems import Problem, Solution
 from ..problems.prediction_intervals import changes_of_intercept, distance_of_coefficients

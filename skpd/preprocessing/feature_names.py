@@ -19,11 +19,9 @@ Names = np.ndarray | Sequence[str] | None  # None where features have no names
 
 
 def names_out(
-    transformer: BaseEstimator,
-    names: Names = None,
-    unnamed: Names = None,
+    transformer: BaseEstimator, names: Names = None, unnamed: Names = None,
     base_levels: bool = False,
-) -> Names:
+) -> Names:  # fmt: skip
     """The names of the features that a fitted transformer makes from named ones.
 
     ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such. With
