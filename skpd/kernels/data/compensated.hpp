@@ -122,6 +122,14 @@ struct Rounded {
 };
 
 
+// sum + low_sum += a (high + low), and size += |a high|
+SKPD_INLINE void add_compensated(double a, double high, double low, double& sum, double& low_sum, double& size) {
+    const double product = a * high, next = sum + product, tail = next - sum;
+    low_sum += (sum - (next - tail)) + (product - tail) + (Compensated::product_error(a, high, product) + a * low);
+    sum = next;
+    size += std::fabs(product);
+}
+
 // sum_j x_j (high_j + low_j) in twice the working precision; x, high and low (n). Its lanes fill one vector of a
 // processor.
 template <class T>
@@ -129,21 +137,12 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
     constexpr std::size_t lanes = 8;
     double sum[lanes] = {}, low_sum[lanes] = {}, size[lanes] = {};
     std::size_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        for (std::size_t k = 0; k < lanes; ++k) {
-            const double a = static_cast<double>(x[j + k]), product = a * high[j + k];
-            const double next = sum[k] + product, tail = next - sum[k];
-            low_sum[k] += (sum[k] - (next - tail)) + (product - tail) +
-                       (Compensated::product_error(a, high[j + k], product) + a * low[j + k]);
-            sum[k] = next;
-            size[k] += std::fabs(product);
-        }
-    }
+    for (; j + lanes <= n; j += lanes)
+        for (std::size_t k = 0; k < lanes; ++k)
+            add_compensated(static_cast<double>(x[j + k]), high[j + k], low[j + k], sum[k], low_sum[k], size[k]);
     Compensated total;
-    for (; j < n; ++j) {
-        total.add_product(static_cast<double>(x[j]), high[j]);
-        total.low += static_cast<double>(x[j]) * low[j];
-    }
+    for (; j < n; ++j)
+        add_compensated(static_cast<double>(x[j]), high[j], low[j], total.high, total.low, total.size);
     for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], low_sum[k], size[k]});
     return total;
 }
@@ -151,40 +150,8 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
 template <class T>
 SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* low_sum, double* size,
                                         std::size_t n) {
-    for (std::size_t j = 0; j < n; ++j) {
-        const double a = static_cast<double>(x[j]), product = a * high;
-        const double next = sum[j] + product, tail = next - sum[j];
-        low_sum[j] += (sum[j] - (next - tail)) + (product - tail) +
-                   (Compensated::product_error(a, high, product) + a * low);
-        sum[j] = next;
-        size[j] += std::fabs(product);
-    }
-}
-// sum_p x_p (high_j + low_j) with j = indices_p, over the n entries of a sparse vector
-template <class T, class I>
-SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
-                                               std::size_t n) {
-    auto [even, odd] = interleaved_sums<Compensated, 2>(std::size_t{0}, n, [&](Compensated& sum, std::size_t p) {
-        const double a = static_cast<double>(x[p]);
-        sum.add_product(a, high[indices[p]]);
-        sum.low += a * low[indices[p]];
-    });
-    even.add(odd);
-    return even;
-}
-// out_j += x_p (high + low) with j = indices_p and out = sum + low_sum, over the n entries of a sparse vector
-template <class T, class I>
-SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, const I* indices, double* sum,
-                                         double* low_sum, double* size, std::size_t n) {
-    for (std::size_t p = 0; p < n; ++p) {
-        const auto j = indices[p];
-        Compensated out{sum[j], low_sum[j], size[j]};
-        out.add_product(static_cast<double>(x[p]), high);
-        out.low += static_cast<double>(x[p]) * low;
-        sum[j] = out.high;
-        low_sum[j] = out.low;
-        size[j] = out.size;
-    }
+    for (std::size_t j = 0; j < n; ++j)
+        add_compensated(static_cast<double>(x[j]), high, low, sum[j], low_sum[j], size[j]);
 }
 
 }  // namespace skpd
