@@ -32,10 +32,7 @@ struct ByLines {
     ByLines(const ByLines<U>&) {}
     T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
     void deallocate(T* place, std::size_t) { ::operator delete(place, line); }
-    template <class U>
-    bool operator==(const ByLines<U>&) const {
-        return true;
-    }
+    bool operator==(const ByLines&) const = default;
 };
 using Numbers = std::vector<double, ByLines<double>>;
 
@@ -90,18 +87,12 @@ SKPD_CLONES void add_to_classes(const M& matrix, std::size_t i, const double* a,
     }
 }
 
-// Calls visit(std::integral_constant width, first) for blocks of so many columns, the first of which is column `first`.
-template <class Visit>
-void by_pieces(std::size_t stride, Visit visit) {
-    static_assert(widest == 4 * lanes);
-    std::size_t first = 0;
-    for (; first + widest <= stride; first += widest) visit(std::integral_constant<std::size_t, widest>{}, first);
-    switch ((stride - first) / lanes) {
-        case 3: return visit(std::integral_constant<std::size_t, 3 * lanes>{}, first);
-        case 2: return visit(std::integral_constant<std::size_t, 2 * lanes>{}, first);
-        case 1: return visit(std::integral_constant<std::size_t, lanes>{}, first);
-        default: return;
-    }
+// Calls visit(std::integral_constant width, first) for blocks of so many columns, the first of which is column `first`:
+// as many as possible of the largest width, and one of those that are left.
+template <std::size_t width = widest, class Visit>
+void by_pieces(std::size_t stride, Visit visit, std::size_t first = 0) {
+    for (; first + width <= stride; first += width) visit(std::integral_constant<std::size_t, width>{}, first);
+    if constexpr (width > lanes) by_pieces<width - lanes>(stride, visit, first);
 }
 
 // out = x_i' table; table (d, stride), out (stride).
