@@ -36,6 +36,8 @@
 
 namespace skpd {
 
+constexpr double unit_roundoff = 1.1102230246251565e-16;  // 2^-53
+
 // Calls take(sum, p) for each p from the first up to the end, with several sums in turn, so that additions overlap.
 template <class Sum, std::size_t n_chains, class Place, class Take>
 SKPD_INLINE std::array<Sum, n_chains> interleaved_sums(Place first, Place end, Take take) {
@@ -104,19 +106,18 @@ struct Rounded {
     double high, low, error;
 
     Rounded(const Compensated& sum, std::size_t n_terms) {
-        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         const double n = static_cast<double>(n_terms) + 4.0;
         // Each product may lose a few units of the smallest double to underflow.
         const double underflow = 64.0 * n * std::numeric_limits<double>::denorm_min();
         high = sum.high + sum.low;
         low = sum.low - (high - sum.high);
         // This is Proposition 5.5 of Ogita, Rump and Oishi, enlarged for the third factor.
-        error = 4.0 * (n * unit) * (n * unit) * sum.size + underflow;
+        error = 4.0 * (n * unit_roundoff) * (n * unit_roundoff) * sum.size + underflow;
         if (!std::isfinite(high) || !std::isfinite(low)) {
             // A splitting has overflowed, which leaves the plain sum.
             high = sum.high;
             low = 0.0;
-            error = 2.0 * n * unit * sum.size + underflow;
+            error = 2.0 * n * unit_roundoff * sum.size + underflow;
         }
     }
 };
@@ -137,12 +138,21 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
     constexpr std::size_t lanes = 8;
     double sum[lanes] = {}, low_sum[lanes] = {}, size[lanes] = {};
     std::size_t j = 0;
-    for (; j + lanes <= n; j += lanes)
-        for (std::size_t k = 0; k < lanes; ++k)
-            add_compensated(static_cast<double>(x[j + k]), high[j + k], low[j + k], sum[k], low_sum[k], size[k]);
+    for (; j + lanes <= n; j += lanes) {
+        for (std::size_t k = 0; k < lanes; ++k) {
+            const double a = static_cast<double>(x[j + k]), product = a * high[j + k];
+            const double next = sum[k] + product, tail = next - sum[k];
+            low_sum[k] += (sum[k] - (next - tail)) + (product - tail) +
+                       (Compensated::product_error(a, high[j + k], product) + a * low[j + k]);
+            sum[k] = next;
+            size[k] += std::fabs(product);
+        }
+    }
     Compensated total;
-    for (; j < n; ++j)
-        add_compensated(static_cast<double>(x[j]), high[j], low[j], total.high, total.low, total.size);
+    for (; j < n; ++j) {
+        total.add_product(static_cast<double>(x[j]), high[j]);
+        total.low += static_cast<double>(x[j]) * low[j];
+    }
     for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], low_sum[k], size[k]});
     return total;
 }

@@ -126,8 +126,8 @@ struct Bounded {
     // error[k] <- a bound on the rounding error of entry k, which is a sum of n_terms products of three factors in any
     // order. Underflow adds less than the smallest normal number.
     void bound(std::size_t k, std::size_t n_terms) const {
-        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
-        error[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * error[k] + std::numeric_limits<double>::min();
+        const double share = 1.1 * unit_roundoff * static_cast<double>(n_terms + 6);
+        error[k] = share * error[k] + std::numeric_limits<double>::min();
     }
 };
 struct BoundedVector {
