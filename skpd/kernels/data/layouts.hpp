@@ -37,7 +37,10 @@ struct Dense {
     // The major vectors first <= k < last, and the entries first <= j < last of each of them.
     Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
     Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
+    // The number of stored entries of x_k, their places and their values.
     std::size_t length(std::size_t) const { return n_minor; }
+    std::size_t place(std::size_t, std::size_t q) const { return q; }
+    double entry(std::size_t k, std::size_t q) const { return static_cast<double>(major(k)[q]); }
     const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
     Four<T> four(const std::array<std::size_t, together>& k) const {
         return {major(k[0]), major(k[1]), major(k[2]), major(k[3])};
@@ -79,6 +82,8 @@ struct Sparse {
         return {data, indices, indptr + first, last - first, n_minor};
     }
     std::size_t length(std::size_t k) const { return static_cast<std::size_t>(indptr[k + 1] - indptr[k]); }
+    std::size_t place(std::size_t k, std::size_t q) const { return static_cast<std::size_t>((indices + indptr[k])[q]); }
+    double entry(std::size_t k, std::size_t q) const { return static_cast<double>((data + indptr[k])[q]); }
 
     template <class Visit>
     void for_each(std::size_t k, Visit visit) const {
