@@ -63,17 +63,20 @@ struct DevianceLoss {
         const double exponent = s > 0.0 ? std::max(a * r, -b * r) : a * r;
         return exponent > 708.0 ? infinity : s > 0.0 ? s * phi(p, r) : p.up / a;
     }
-    // s phi'(r), or e^(a r) if s = 0, and their derivative in r
-    SKPD_INLINE double first(double s, const Powers& p, double r) const { return s > 0.0 ? s * slope(p, r) : p.up; }
-    SKPD_INLINE double second(double s, const Powers& p) const {
-        return s > 0.0 ? s * (a * p.up + b * p.down) : a * p.up;
+    // s phi'(r), or e^(a r) if y = s = 0, and their derivative in r
+    SKPD_INLINE double first(bool positive, double s, const Powers& p, double r) const {
+        return positive ? s * slope(p, r) : p.up;
     }
-    SKPD_INLINE double derivative(double s, double r) const { return first(s, powers(r), r); }
+    SKPD_INLINE double second(bool positive, double s, const Powers& p) const {
+        return positive ? s * (a * p.up + b * p.down) : a * p.up;
+    }
+    SKPD_INLINE double derivative(double s, double r) const { return first(s > 0.0, s, powers(r), r); }
     SKPD_INLINE Expansion at(double y, double z) const {
+        const bool positive = y > 0.0;
         const double log_y = log_or_0(y), r = z - log_y, s = scale(y, log_y);
         const Powers p = powers(r);
-        const double value = s > 0.0 ? s * phi(p, r) : p.up / a, slope = first(s, p, r);
-        return {value, slope, second(s, p), slope * z - value};
+        const double value = positive ? s * phi(p, r) : p.up / a, slope = first(positive, s, p, r);
+        return {value, slope, second(positive, s, p), slope * z - value};
     }
 
     // l*(y, theta) - theta log y, rounded up; inf outside its domain. It is s phi*(u) for u = theta / s, where phi*(u)
@@ -105,7 +108,7 @@ struct DevianceLoss {
         }
         const auto condition = [&](double r) {
             const Powers p = powers(r);
-            return std::pair{first(s, p, r) + step * r - d, second(s, p) + step};
+            return std::pair{first(s > 0.0, s, p, r) + step * r - d, second(s > 0.0, s, p) + step};
         };
         const double r = increasing_root(low, high, d / (s + step), condition);
         // Both expressions are the same number; the one with the smaller slope in r is more accurate.
@@ -138,12 +141,12 @@ struct DevianceLoss {
         const double high = std::max(0.0, std::log1p(std::max(u, 0.0)) / a);
         const double r = increasing_root(low, high, u, [&](double t) {
             const Powers p = powers(t);
-            return std::pair{slope(p, t) - u, second(1.0, p)};
+            return std::pair{slope(p, t) - u, second(true, 1.0, p)};
         });
         const Powers p = powers(r);
         const double at_r = slope(p, r), value = phi(p, r);
         const double d = std::fabs(at_r - u) + roundings * (std::fabs(at_r) + std::fabs(u));
-        const double change = 2.72 * d / second(1.0, p);
+        const double change = 2.72 * d / second(true, 1.0, p);
         if (!(change <= 1.0)) return infinity;
         return u * r - value + d * change + roundings * (std::fabs(u * r) + value);
     }

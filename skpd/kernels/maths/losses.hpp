@@ -412,39 +412,31 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     return {primal_sum, dual_sum};
 }
 
-// bends_i is 1 if curvature_i > 0, or if f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i
-// the smooth function of row i, and 0 otherwise; all vectors have n entries
+// Returns the rows with curvature_i > 0, or for which f_i'(z_i - radius) or f_i'(z_i + radius) differs from
+// derivative_i, with f_i the smooth function of row i; all vectors have n entries. A block of rows stays in the cache.
 template <class Smooth>
-SKPD_CLONES void find_bends(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
-                            const double* z, const double* derivative, const double* curvature, double radius,
-                            double* bends) {
+SKPD_CLONES std::vector<std::int64_t> rows_that_bend(const Smooth& smooth, std::size_t n, const double* y,
+                                                     const double* theta, const double* z, const double* derivative,
+                                                     const double* curvature, double radius) {
     const Smooth local = smooth;
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
-        const double below = local.derivative(y[i], theta[i], z[i] - radius);
-        const double above = local.derivative(y[i], theta[i], z[i] + radius);
-        const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
-        bends[i] = is_flat ? 0.0 : 1.0;
-    }
-}
-
-// Returns the rows of `find_bends`, a block of rows at a time, which stays in the cache.
-template <class Smooth>
-std::vector<std::int64_t> rows_that_bend(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
-                                         const double* z, const double* derivative, const double* curvature,
-                                         double radius) {
     constexpr std::size_t block = 1024;
     double bends[block];
     std::vector<std::int64_t> rows;
     std::size_t count = 0;
     for (std::size_t start = 0; start < n; start += block) {
         const std::size_t size = std::min(block, n - start);
-        find_bends(smooth, size, y + start, theta + start, z + start, derivative + start, curvature + start, radius,
-                   bends);
+#pragma omp simd
+        for (std::size_t k = 0; k < size; ++k) {
+            const std::size_t i = start + k;
+            const double below = local.derivative(y[i], theta[i], z[i] - radius);
+            const double above = local.derivative(y[i], theta[i], z[i] + radius);
+            const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
+            bends[k] = is_flat ? 0.0 : 1.0;
+        }
         rows.resize(count + size);
-        for (std::size_t i = 0; i < size; ++i) {  // without a branch, which would be mispredicted
-            rows[count] = static_cast<std::int64_t>(start + i);
-            count += bends[i] > 0.0;
+        for (std::size_t k = 0; k < size; ++k) {  // without a branch, which would be mispredicted
+            rows[count] = static_cast<std::int64_t>(start + k);
+            count += bends[k] > 0.0;
         }
     }
     rows.resize(count);
