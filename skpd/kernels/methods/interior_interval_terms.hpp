@@ -86,17 +86,16 @@ class IntervalTerms {
     // c / (q + sum over the bounds of slack / distance), the curvature in the image after the elimination of slacks and
     // multipliers
     std::vector<double> factorise() {
-        std::vector<double> curvature(size(), q_);  // its inverse at first
+        std::vector<double> inverse_curvature(size(), q_);
         for (std::size_t k = 0; k < size(); ++k) residual_[k] = s_[k] - q_ * u_[k];
         for (const Bound& bound : bounds_)
             for (std::size_t k = 0; k < size(); ++k) {
-                curvature[k] += bound.slack[k] / bound.distance[k];
+                inverse_curvature[k] += bound.slack[k] / bound.distance[k];
                 residual_[k] += bound.sign * bound.slack[k];
             }
-        for (std::size_t k = 0; k < size(); ++k) {
-            h_[k] = 1.0 / curvature[k];
-            curvature[k] = weights_[k] * h_[k];
-        }
+        for (std::size_t k = 0; k < size(); ++k) h_[k] = 1.0 / inverse_curvature[k];
+        std::vector<double> curvature(size());
+        for (std::size_t k = 0; k < size(); ++k) curvature[k] = weights_[k] * h_[k];
         return curvature;
     }
 

@@ -124,7 +124,7 @@ class PairDescentOn final : public PairDescent {
     static constexpr double patience = 2.0;
 
     // The pieces of the conjugates on one side of each theta_i: the derivative of l*(y_i, .) there, its curvature over
-    // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite, with
+    // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite, of
     // the sign of the side. All vectors have n entries.
     struct Side {
         double beyond;

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -238,9 +239,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
     double gradient(std::size_t j) const {
         if (j < d_) return this->columns_.dot(j, slope_.data()) - means_[j] * residual_;
-        double sum = 0.0;
-        for (const double slope : slope_) sum += slope;
-        return sum;
+        return std::accumulate(slope_.begin(), slope_.end(), 0.0);
     }
 
     std::vector<double> z_, slope_, sums_;  // slope_i = c_i l'(y_i, z_i)

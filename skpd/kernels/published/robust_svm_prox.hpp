@@ -82,7 +82,8 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     const auto second = [&] { return row.flips() ? 1.0 + trial.m - kappa * trial.lam : -1.0; };
     const auto tol = [&] { return 1e-13 * (1.0 + std::fabs(trial.m) + (row.flips() ? kappa * trial.lam : 0.0)); };
 
-    // One piece is active: the corners, of which the one of the last visit of this row comes first. Piece 0 is the third one.
+    // One piece is active: the corners, of which the one of the last visit of this row comes first. Piece 0 is the last
+    // one, the constant 0.
     const bool started_one = before.p == 1.0, started_two = before.r == 1.0;
     double firsts[3] = {}, seconds[3] = {0.0, 0.0, -1.0};
     const auto corner = [&](int piece) {
@@ -90,7 +91,8 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
         const double p = piece == 1 ? 1.0 : 0.0, r = piece == 2 ? 1.0 : 0.0;
         trial.at(p, r);
         const double a = firsts[piece] = first(), b = seconds[piece] = second();
-        return keep(p, r, piece == 1 ? a >= std::max(b, 0.0) : piece == 2 ? b >= std::max(a, 0.0) : std::max(a, b) <= 0.0);
+        if (piece == 0) return keep(p, r, a <= 0.0 && b <= 0.0);
+        return keep(p, r, piece == 1 ? a >= 0.0 && a >= b : b >= 0.0 && b >= a);
     };
     if ((started_one && corner(1)) || (started_two && corner(2)) || corner(0)) return best;
     if ((!started_one && corner(1)) || (!started_two && corner(2))) return best;
