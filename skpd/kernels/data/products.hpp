@@ -31,14 +31,24 @@ inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     return indices;
 }
 
+// out[k] = sum, which products write to directly
+struct Into {
+    double* out;
+    void operator()(std::size_t k, double sum) const { out[k] = sum; }
+};
+
 // Calls take(k, x_{at(k)} . v) for k < n; v (n_minor). A `Sum` is a number, or a `SumAndMagnitude`.
 template <class Sum, class M, class At, class Take>
 void dots(const M& matrix, At at, std::size_t n, const double* v, Take take) {
     std::size_t k = 0;
     if constexpr (is_dense<M>)
         for (Sum sums[together]; k + together <= n; k += together) {
-            dense_dots(matrix.four({at(k), at(k + 1), at(k + 2), at(k + 3)}), v, matrix.n_minor, sums);
-            for (std::size_t i = 0; i < together; ++i) take(k + i, sums[i]);
+            const auto four = matrix.four({at(k), at(k + 1), at(k + 2), at(k + 3)});
+            if constexpr (std::is_same_v<Take, Into>) dense_dots(four, v, matrix.n_minor, take.out + k);
+            else {
+                dense_dots(four, v, matrix.n_minor, sums);
+                for (std::size_t i = 0; i < together; ++i) take(k + i, sums[i]);
+            }
         }
     for (; k < n; ++k) take(k, matrix.template dot<Sum>(at(k), v));
 }
@@ -64,7 +74,7 @@ void all_dots(const M& matrix, const double* v, Take take) {
 template <class Map, class M>
 void gather(const M& matrix, const double* v, double* out) {
     if constexpr (std::is_same_v<Map, Identity>)
-        return all_dots<double>(matrix, v, [out](std::size_t k, double sum) { out[k] = sum; });
+        return all_dots<double>(matrix, v, Into{out});
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         double sum = 0.0;
         matrix.for_each(k, [&](std::size_t j, double x) { sum += Map::of(x) * v[j]; });
@@ -76,7 +86,7 @@ void gather(const M& matrix, const double* v, double* out) {
 template <class M, class I>
 void gather_selected(const M& matrix, const I* indices, std::size_t n, const double* v, double* out) {
     const auto at = [indices](std::size_t k) { return static_cast<std::size_t>(indices[k]); };
-    dots<double>(matrix, at, n, v, [out](std::size_t k, double sum) { out[k] = sum; });
+    dots<double>(matrix, at, n, v, Into{out});
 }
 
 // out[j] += sum_k v_k x_{k, indices[j]}; v (n_major), out (n)
