@@ -32,33 +32,9 @@ struct ByLines {
     ByLines(const ByLines<U>&) {}
     T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
     void deallocate(T* place, std::size_t) { ::operator delete(place, line); }
-    template <class U>
-    bool operator==(const ByLines<U>&) const {
-        return true;
-    }
+    bool operator==(const ByLines&) const = default;
 };
 using Numbers = std::vector<double, ByLines<double>>;
-
-// The n stored entries of a row; the entry at position q belongs to feature indices[q], or to feature q if I is void.
-template <class T, class I>
-struct Entries {
-    const T* x;
-    const I* indices;
-    std::size_t n;
-    std::size_t feature(std::size_t q) const {
-        if constexpr (std::is_void_v<I>) return q;
-        else return static_cast<std::size_t>(indices[q]);
-    }
-    double value(std::size_t q) const { return static_cast<double>(x[q]); }
-};
-template <class T>
-Entries<T, void> entries_of(const Dense<T>& matrix, std::size_t i) {
-    return {matrix.major(i), nullptr, matrix.n_minor};
-}
-template <class T, class I>
-Entries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
-    return {matrix.data + matrix.indptr[i], matrix.indices + matrix.indptr[i], matrix.length(i)};
-}
 
 // out_k = sum_j x_ij table_jk for k < width; table (d, stride), out (width). Without the pragma GCC puts neighbouring
 // features side by side instead of classes, which takes twice as long.
@@ -66,14 +42,13 @@ template <std::size_t width, class M>
 SKPD_CLONES void scores_of_classes(const M& matrix, std::size_t i, const double* table, std::size_t stride,
                                    double* out) {
     using Sums = std::array<double, width>;
-    const auto entries = entries_of(matrix, i);
-    const auto [even, odd] = interleaved_sums<Sums, 2>(std::size_t{0}, entries.n, [&](Sums& sums, std::size_t q) {
-        const double* row = table + entries.feature(q) * stride;
-        const double x = entries.value(q);
+    const auto [a, b] = interleaved_sums<Sums, 2>(std::size_t{0}, matrix.length(i), [&](Sums& sums, std::size_t q) {
+        const double* row = table + matrix.place(i, q) * stride;
+        const double x = matrix.entry(i, q);
 #pragma omp simd
         for (std::size_t k = 0; k < width; ++k) sums[k] += x * row[k];
     });
-    for (std::size_t k = 0; k < width; ++k) out[k] = even[k] + odd[k];
+    for (std::size_t k = 0; k < width; ++k) out[k] = a[k] + b[k];
 }
 
 // table_jk += x_ij a_k for k < width; a (width), table (d, stride)
@@ -81,27 +56,20 @@ template <std::size_t width, class M>
 SKPD_CLONES void add_to_classes(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
     double increments[width];
     std::copy_n(a, width, increments);
-    const auto entries = entries_of(matrix, i);
-    for (std::size_t q = 0; q < entries.n; ++q) {
-        double* row = table + entries.feature(q) * stride;
-        const double x = entries.value(q);
+    for (std::size_t q = 0, n = matrix.length(i); q < n; ++q) {
+        double* row = table + matrix.place(i, q) * stride;
+        const double x = matrix.entry(i, q);
 #pragma omp simd
         for (std::size_t k = 0; k < width; ++k) row[k] += x * increments[k];
     }
 }
 
-// Calls visit(std::integral_constant width, first) for blocks of so many columns, the first of which is column `first`.
-template <class Visit>
-void by_pieces(std::size_t stride, Visit visit) {
-    static_assert(widest == 4 * lanes);
-    std::size_t first = 0;
-    for (; first + widest <= stride; first += widest) visit(std::integral_constant<std::size_t, widest>{}, first);
-    switch ((stride - first) / lanes) {
-        case 3: return visit(std::integral_constant<std::size_t, 3 * lanes>{}, first);
-        case 2: return visit(std::integral_constant<std::size_t, 2 * lanes>{}, first);
-        case 1: return visit(std::integral_constant<std::size_t, lanes>{}, first);
-        default: return;
-    }
+// Calls visit(std::integral_constant width, first) for blocks of so many columns, the first of which is column `first`:
+// as many as possible of the largest width, and one of those that are left.
+template <std::size_t width = widest, class Visit>
+void by_pieces(std::size_t stride, Visit visit, std::size_t first = 0) {
+    for (; first + width <= stride; first += width) visit(std::integral_constant<std::size_t, width>{}, first);
+    if constexpr (width > lanes) by_pieces<width - lanes>(stride, visit, first);
 }
 
 // out = x_i' table; table (d, stride), out (stride).

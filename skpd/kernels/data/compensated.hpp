@@ -36,6 +36,8 @@
 
 namespace skpd {
 
+constexpr double unit_roundoff = 1.1102230246251565e-16;  // 2^-53
+
 // Calls take(sum, p) for each p from the first up to the end, with several sums in turn, so that additions overlap.
 template <class Sum, std::size_t n_chains, class Place, class Take>
 SKPD_INLINE std::array<Sum, n_chains> interleaved_sums(Place first, Place end, Take take) {
@@ -104,23 +106,30 @@ struct Rounded {
     double high, low, error;
 
     Rounded(const Compensated& sum, std::size_t n_terms) {
-        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         const double n = static_cast<double>(n_terms) + 4.0;
         // Each product may lose a few units of the smallest double to underflow.
         const double underflow = 64.0 * n * std::numeric_limits<double>::denorm_min();
         high = sum.high + sum.low;
         low = sum.low - (high - sum.high);
         // This is Proposition 5.5 of Ogita, Rump and Oishi, enlarged for the third factor.
-        error = 4.0 * (n * unit) * (n * unit) * sum.size + underflow;
+        error = 4.0 * (n * unit_roundoff) * (n * unit_roundoff) * sum.size + underflow;
         if (!std::isfinite(high) || !std::isfinite(low)) {
             // A splitting has overflowed, which leaves the plain sum.
             high = sum.high;
             low = 0.0;
-            error = 2.0 * n * unit * sum.size + underflow;
+            error = 2.0 * n * unit_roundoff * sum.size + underflow;
         }
     }
 };
 
+
+// sum + low_sum += a (high + low), and size += |a high|
+SKPD_INLINE void add_compensated(double a, double high, double low, double& sum, double& low_sum, double& size) {
+    const double product = a * high, next = sum + product, tail = next - sum;
+    low_sum += (sum - (next - tail)) + (product - tail) + (Compensated::product_error(a, high, product) + a * low);
+    sum = next;
+    size += std::fabs(product);
+}
 
 // sum_j x_j (high_j + low_j) in twice the working precision; x, high and low (n). Its lanes fill one vector of a
 // processor.
@@ -151,40 +160,8 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
 template <class T>
 SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* low_sum, double* size,
                                         std::size_t n) {
-    for (std::size_t j = 0; j < n; ++j) {
-        const double a = static_cast<double>(x[j]), product = a * high;
-        const double next = sum[j] + product, tail = next - sum[j];
-        low_sum[j] += (sum[j] - (next - tail)) + (product - tail) +
-                   (Compensated::product_error(a, high, product) + a * low);
-        sum[j] = next;
-        size[j] += std::fabs(product);
-    }
-}
-// sum_p x_p (high_j + low_j) with j = indices_p, over the n entries of a sparse vector
-template <class T, class I>
-SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
-                                               std::size_t n) {
-    auto [even, odd] = interleaved_sums<Compensated, 2>(std::size_t{0}, n, [&](Compensated& sum, std::size_t p) {
-        const double a = static_cast<double>(x[p]);
-        sum.add_product(a, high[indices[p]]);
-        sum.low += a * low[indices[p]];
-    });
-    even.add(odd);
-    return even;
-}
-// out_j += x_p (high + low) with j = indices_p and out = sum + low_sum, over the n entries of a sparse vector
-template <class T, class I>
-SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, const I* indices, double* sum,
-                                         double* low_sum, double* size, std::size_t n) {
-    for (std::size_t p = 0; p < n; ++p) {
-        const auto j = indices[p];
-        Compensated out{sum[j], low_sum[j], size[j]};
-        out.add_product(static_cast<double>(x[p]), high);
-        out.low += static_cast<double>(x[p]) * low;
-        sum[j] = out.high;
-        low_sum[j] = out.low;
-        size[j] = out.size;
-    }
+    for (std::size_t j = 0; j < n; ++j)
+        add_compensated(static_cast<double>(x[j]), high, low, sum[j], low_sum[j], size[j]);
 }
 
 }  // namespace skpd

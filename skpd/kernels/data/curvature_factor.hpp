@@ -58,6 +58,15 @@ struct DenseColumns {
     double square(std::size_t a) const { return scale * dot(a, starts[a]); }
 };
 
+constexpr auto none = static_cast<std::uint32_t>(-1);
+// place[indices_a] = a for a < count, and none elsewhere; place (n)
+template <class Index>
+std::vector<std::uint32_t> places(const Index* indices, std::size_t count, std::size_t n) {
+    std::vector<std::uint32_t> place(n, none);
+    for (std::size_t a = 0; a < count; ++a) place[static_cast<std::size_t>(indices[a])] = static_cast<std::uint32_t>(a);
+    return place;
+}
+
 // Columns a_k (m) as the positions and values of their entries.
 struct SparseColumns {
     std::size_t n_rows = 0;
@@ -65,6 +74,7 @@ struct SparseColumns {
     std::vector<std::uint32_t> in_rows;
     std::vector<double> entries;
 
+    std::size_t length(std::size_t a) const { return starts[a + 1] - starts[a]; }
     double dot(std::size_t a, const double* v) const {
         const auto [even, odd] = interleaved_sums<double, 2>(starts[a], starts[a + 1], [&](double& sum, std::size_t p) {
             sum += entries[p] * v[in_rows[p]];
@@ -87,6 +97,44 @@ struct SparseColumns {
         for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) sum += entries[p] * entries[p];
         return sum;
     }
+
+    // Appends the columns `selected` of diag(scale) X for a matrix X that is stored by rows, restricted to these rows
+    // (m); scale (m).
+    template <class M>
+    void collect(const M& matrix, const std::vector<std::size_t>& rows, const std::vector<double>& scale,
+                 const std::int64_t* selected, std::size_t n_selected) {
+        const std::vector<std::uint32_t> place_of = places(selected, n_selected, matrix.n_minor);
+        std::size_t max_length = 0;
+        for (const std::size_t i : rows) max_length = std::max(max_length, matrix.length(i));
+        std::vector<std::uint32_t> positions(max_length);  // place_of each entry of a row that is selected
+        std::vector<double> values(max_length);
+        const auto match_entries = [&](std::size_t i) {  // the loop has no branches, which would be mispredicted
+            std::size_t n_matches = 0;
+            matrix.for_each(i, [&](std::size_t j, double x) {
+                positions[n_matches] = place_of[j];
+                values[n_matches] = x;
+                n_matches += place_of[j] != none;
+            });
+            return n_matches;
+        };
+        std::vector<std::size_t> next(n_selected + 1, 0);
+        for (const std::size_t i : rows) {
+            const std::size_t n_matches = match_entries(i);
+            for (std::size_t k = 0; k < n_matches; ++k) ++next[positions[k] + 1];
+        }
+        next[0] = entries.size();
+        for (std::size_t a = 0; a < n_selected; ++a) starts.push_back(next[a + 1] += next[a]);
+        entries.resize(next[n_selected]);
+        in_rows.resize(next[n_selected]);
+        for (std::size_t t = 0; t < rows.size(); ++t) {
+            const std::size_t n_matches = match_entries(rows[t]);
+            for (std::size_t k = 0; k < n_matches; ++k) {
+                const std::size_t p = next[positions[k]]++;
+                entries[p] = scale[t] * values[k];
+                in_rows[p] = static_cast<std::uint32_t>(t);
+            }
+        }
+    }
 };
 
 // The columns `selected` of diag(h)^(1/2) X, after h^(1/2) if `ones` is set. The columns of a dense matrix that is
@@ -95,7 +143,7 @@ class ScaledColumns {
    public:
     ScaledColumns(ScaledColumns&&) = default;
     template <class M>
-    ScaledColumns(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+    ScaledColumns(const M& matrix, bool by_row, std::size_t n_rows, std::size_t, const double* h,
                   const std::int64_t* selected, std::size_t n_selected, bool ones)
         : borrows_(std::is_same_v<M, Dense<double>> && !by_row && n_rows > 0 && h[0] > 0.0 &&
                    std::all_of(h, h + n_rows, [&](double x) { return x == h[0]; })) {
@@ -116,7 +164,7 @@ class ScaledColumns {
                 for (std::size_t t = 0; t < rows_.size(); ++t) columns.in_rows.push_back(static_cast<std::uint32_t>(t));
             }
         }
-        append(matrix, by_row, n_rows, n_columns, selected, n_selected);
+        append(matrix, by_row, n_rows, selected, n_selected);
         visit([&](const auto& columns) {
             for (std::size_t a = 0; a < n_selected + ones; ++a) squares_.push_back(columns.square(a));
         });
@@ -130,7 +178,7 @@ class ScaledColumns {
 
    private:
     template <class T>
-    void append(const Dense<T>& matrix, bool by_row, std::size_t n_rows, std::size_t, const std::int64_t* selected,
+    void append(const Dense<T>& matrix, bool by_row, std::size_t n_rows, const std::int64_t* selected,
                 std::size_t n_selected) {
         auto& columns = std::get<DenseColumns>(columns_);
         const std::size_t c = rows_.size();
@@ -154,68 +202,26 @@ class ScaledColumns {
             for (std::size_t a = 0; a < n_selected; ++a) {
                 const T* x = matrix.major(static_cast<std::size_t>(selected[a]));
                 const auto next = static_cast<std::size_t>(selected[std::min(a + 1, n_selected - 1)]);
-                prefetch(matrix.major(next), matrix.n_minor);
-                if (c == n_rows) {
-                    for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[t]);
-                } else {
-                    for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[rows_[t]]);
-                }
+                constexpr std::size_t short_vector = (std::size_t{1} << 14) / sizeof(T);
+                prefetch(matrix.major(next), std::min(matrix.n_minor, short_vector));
+                for (std::size_t t = 0; t < c; ++t)
+                    begin[a * c + t] = scale_[t] * static_cast<double>(x[c == n_rows ? t : rows_[t]]);
             }
         }
     }
     template <class T, class I>
-    void append(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns,
-                const std::int64_t* selected, std::size_t n_selected) {
+    void append(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, const std::int64_t* selected,
+                std::size_t n_selected) {
         auto& columns = std::get<SparseColumns>(columns_);
-        constexpr auto none = static_cast<std::uint32_t>(-1);
-        if (by_row) {
-            std::vector<std::uint32_t> place_of(n_columns, none);
-            for (std::size_t a = 0; a < n_selected; ++a)
-                place_of[static_cast<std::size_t>(selected[a])] = static_cast<std::uint32_t>(a);
-            std::size_t max_length = 0;
-            for (const std::size_t i : rows_) max_length = std::max(max_length, matrix.length(i));
-            std::vector<std::uint32_t> positions(max_length);  // place_of each entry of a row that is selected
-            std::vector<double> values(max_length);
-            const auto match_entries = [&](std::size_t i) {  // the loop has no branches, which would be mispredicted
-                std::size_t n_matches = 0;
-                matrix.for_each(i, [&](std::size_t j, double x) {
-                    positions[n_matches] = place_of[j];
-                    values[n_matches] = x;
-                    n_matches += place_of[j] != none;
-                });
-                return n_matches;
-            };
-            std::vector<std::size_t> next(n_selected + 1, 0);
-            for (const std::size_t i : rows_) {
-                const std::size_t n_matches = match_entries(i);
-                for (std::size_t k = 0; k < n_matches; ++k) ++next[positions[k] + 1];
-            }
-            next[0] = columns.entries.size();
-            for (std::size_t a = 0; a < n_selected; ++a) {
-                next[a + 1] += next[a];
-                columns.starts.push_back(next[a + 1]);
-            }
-            columns.entries.resize(next[n_selected]);
-            columns.in_rows.resize(next[n_selected]);
-            for (std::size_t t = 0; t < rows_.size(); ++t) {
-                const std::size_t n_matches = match_entries(rows_[t]);
-                for (std::size_t k = 0; k < n_matches; ++k) {
-                    const std::size_t p = next[positions[k]]++;
-                    columns.entries[p] = scale_[t] * values[k];
-                    columns.in_rows[p] = static_cast<std::uint32_t>(t);
-                }
-            }
-        } else {
-            std::vector<std::uint32_t> place_of(n_rows, none);
-            for (std::size_t t = 0; t < rows_.size(); ++t) place_of[rows_[t]] = static_cast<std::uint32_t>(t);
-            for (std::size_t a = 0; a < n_selected; ++a) {
-                matrix.for_each(static_cast<std::size_t>(selected[a]), [&](std::size_t i, double x) {
-                    if (place_of[i] == none) return;
-                    columns.entries.push_back(scale_[place_of[i]] * x);
-                    columns.in_rows.push_back(place_of[i]);
-                });
-                columns.starts.push_back(columns.entries.size());
-            }
+        if (by_row) return columns.collect(matrix, rows_, scale_, selected, n_selected);
+        const std::vector<std::uint32_t> place_of = places(rows_.data(), rows_.size(), n_rows);
+        for (std::size_t a = 0; a < n_selected; ++a) {
+            matrix.for_each(static_cast<std::size_t>(selected[a]), [&](std::size_t i, double x) {
+                if (place_of[i] == none) return;
+                columns.entries.push_back(scale_[place_of[i]] * x);
+                columns.in_rows.push_back(place_of[i]);
+            });
+            columns.starts.push_back(columns.entries.size());
         }
     }
 

@@ -12,52 +12,31 @@
 
 namespace skpd {
 
-// Prefetches a dense vector while another one is read: a processor foresees what is read within a vector, but not which
-// vector comes after it.
+// Prefetches x (n): a processor foresees what is read within a vector, but not which vector comes after it.
 template <class T>
-struct Prefetch {
-    const T* next;
-
-    void operator()(std::size_t j, std::size_t count) const {
+SKPD_INLINE void prefetch(const T* x, std::size_t n) {
 #if defined(__GNUC__)
-        constexpr std::size_t line = 64 / sizeof(T);
-        for (std::size_t k = 0; k < count; k += line) __builtin_prefetch(next + j + k);
+    constexpr std::size_t line = 64 / sizeof(T);
+    for (std::size_t k = 0; k < n; k += line) __builtin_prefetch(x + k);
 #endif
-    }
-};
-
-// Prefetches the beginning of x (n), or all of it if it is short.
-template <class T>
-void prefetch(const T* x, std::size_t n) {
-    constexpr std::size_t max_bytes = std::size_t{1} << 14;  // a short vector has at most so many bytes
-    Prefetch{x}(0, std::min(n, max_bytes / sizeof(T)));
 }
 
-// This prefetches nothing, where a `Prefetch` is expected.
-struct NoPrefetch {
-    void operator()(std::size_t, std::size_t) const {}
-};
-
-// x . v
-template <class T, class Next = NoPrefetch>
-SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next prefetch = {}) {
+// x . v, which prefetches `next` if it is given, the vector whose product comes after it
+template <class T>
+SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, const T* next = nullptr) {
+    constexpr std::size_t max_bytes = std::size_t{1} << 16;  // so many bytes stay in the cache until they are read
     constexpr std::size_t lanes = 32;  // so many sums let additions overlap
+    if (n * sizeof(T) > max_bytes) next = nullptr;
     double sums[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes) {
-        prefetch(j, lanes);
+        if (next) prefetch(next + j, lanes);
         for (std::size_t k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[j + k]) * v[j + k];
     }
     double sum = 0.0;
     for (; j < n; ++j) sum += static_cast<double>(x[j]) * v[j];
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
-}
-// x . v, which prefetches `next`, the vector whose product comes after it
-template <class T>
-double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
-    constexpr std::size_t max_bytes = std::size_t{1} << 16;  // so many bytes stay in the cache until they are read
-    return n * sizeof(T) <= max_bytes ? dense_dot(x, v, n, Prefetch{next}) : dense_dot(x, v, n);
 }
 
 // x . x
@@ -128,9 +107,12 @@ SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T
 struct SumAndMagnitude {
     double sum = 0.0, magnitude = 0.0;
 
-    void add(double term) {
+    void operator+=(double term) {
         sum += term;
         magnitude += std::fabs(term);
+    }
+    SumAndMagnitude operator+(const SumAndMagnitude& other) const {
+        return {sum + other.sum, magnitude + other.magnitude};
     }
 };
 // x . v and sum_j |x_j v_j|
@@ -148,8 +130,7 @@ SKPD_CLONES SumAndMagnitude dense_dot_and_magnitude(const T* x, const double* v,
 
 // out_k = x_k . v and sum_j |x_kj v_j| for k < 4
 template <class T>
-SKPD_CLONES void dense_dots_and_magnitudes(const Four<T>& x, const double* v, std::size_t n,
-                                           SumAndMagnitude* out) {
+SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, SumAndMagnitude* out) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     double sum_a = 0.0, sum_b = 0.0, sum_c = 0.0, sum_d = 0.0;
     double magnitude_a = 0.0, magnitude_b = 0.0, magnitude_c = 0.0, magnitude_d = 0.0;

@@ -39,7 +39,7 @@ class DualProducts {
                 for (std::size_t j = 0; j < n_columns; ++j) {
                     const std::size_t n_terms = matrix.length(j);
                     norms_[j] = rounded_up(std::sqrt(norms_[j]), n_terms);
-                    rounding_[j] = 1.1 * unit * static_cast<double>(n_terms + 8) * norms_[j];
+                    rounding_[j] = 1.1 * unit_roundoff * static_cast<double>(n_terms + 8) * norms_[j];
                 }
             },
             columns_);
@@ -56,11 +56,12 @@ class DualProducts {
             for (std::size_t i = 0; i < n; ++i) scaled_[i] = theta[i] - s * theta_[i];
             const double before = std::fabs(s) * size_;
             size_ = norm(theta);
-            const double moved = norm(scaled_.data()) + 4.0 * unit * (size_ + before);
+            const double moved = norm(scaled_.data()) + 4.0 * unit_roundoff * (size_ + before);
             for (std::size_t j = 0; j < error_.size(); ++j) {
                 product_[j] *= s;
-                error_[j] = (std::fabs(s) * error_[j] + moved * norms_[j] + 2.0 * unit * std::fabs(product_[j])) *
-                                (1.0 + 8.0 * unit) + tiny;
+                const double rounding = 2.0 * unit_roundoff * std::fabs(product_[j]);
+                const double error = std::fabs(s) * error_[j] + moved * norms_[j] + rounding;
+                error_[j] = error * (1.0 + 8.0 * unit_roundoff) + tiny;
             }
             for (std::size_t i = 0; i < n; ++i) scaled_[i] = weights_[i] * theta[i];
             theta_.assign(theta, theta + n);
@@ -82,12 +83,11 @@ class DualProducts {
     const std::vector<double>& error() const { return error_; }
 
    private:
-    static constexpr double unit = 1.1102230246251565e-16;  // 2^-53
     static constexpr double tiny = 1e-153;  // exceeds the square root of the smallest normal number
 
     // An upper bound on a norm, from the computed norm of n_terms terms, which may underflow
     static double rounded_up(double norm, std::size_t n_terms) {
-        return norm * (1.0 + 1.1 * unit * static_cast<double>(n_terms + 8)) + tiny;
+        return norm * (1.0 + 1.1 * unit_roundoff * static_cast<double>(n_terms + 8)) + tiny;
     }
 
     double norm(const double* a) const {

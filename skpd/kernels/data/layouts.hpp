@@ -37,7 +37,10 @@ struct Dense {
     // The major vectors first <= k < last, and the entries first <= j < last of each of them.
     Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
     Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
+    // The number of stored entries of x_k, their places and their values.
     std::size_t length(std::size_t) const { return n_minor; }
+    std::size_t place(std::size_t, std::size_t q) const { return q; }
+    double entry(std::size_t k, std::size_t q) const { return static_cast<double>(major(k)[q]); }
     const T* major(std::size_t k) const { return data + static_cast<std::ptrdiff_t>(k) * stride; }
     Four<T> four(const std::array<std::size_t, together>& k) const {
         return {major(k[0]), major(k[1]), major(k[2]), major(k[3])};
@@ -48,12 +51,14 @@ struct Dense {
         const T* x = major(k);
         for (std::size_t j = 0; j < n_minor; ++j) visit(j, static_cast<double>(x[j]));
     }
-    double dot(std::size_t k, const double* v) const { return dense_dot(major(k), v, n_minor); }
+    // x_k . v as a number, or with the sum of the magnitudes of its terms
+    template <class Sum = double>
+    Sum dot(std::size_t k, const double* v) const {
+        if constexpr (std::is_same_v<Sum, double>) return dense_dot(major(k), v, n_minor);
+        else return dense_dot_and_magnitude(major(k), v, n_minor);
+    }
     double square(std::size_t k) const { return squared_norm(major(k), n_minor); }
     void axpy(std::size_t k, double a, double* out) const { dense_axpy(a, major(k), out, n_minor); }
-    SumAndMagnitude dot_and_magnitude(std::size_t k, const double* v) const {
-        return dense_dot_and_magnitude(major(k), v, n_minor);
-    }
     void axpy_and_magnitude(std::size_t k, double a, double* sum, double* magnitude) const {
         dense_axpy_and_magnitude(a, major(k), sum, magnitude, n_minor);
     }
@@ -77,14 +82,17 @@ struct Sparse {
         return {data, indices, indptr + first, last - first, n_minor};
     }
     std::size_t length(std::size_t k) const { return static_cast<std::size_t>(indptr[k + 1] - indptr[k]); }
+    std::size_t place(std::size_t k, std::size_t q) const { return static_cast<std::size_t>((indices + indptr[k])[q]); }
+    double entry(std::size_t k, std::size_t q) const { return static_cast<double>((data + indptr[k])[q]); }
 
     template <class Visit>
     void for_each(std::size_t k, Visit visit) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p)
             visit(static_cast<std::size_t>(indices[p]), static_cast<double>(data[p]));
     }
-    double dot(std::size_t k, const double* v) const {
-        const auto [a, b, c, d] = interleaved_sums<double, 4>(indptr[k], indptr[k + 1], [&](double& sum, I p) {
+    template <class Sum = double>
+    Sum dot(std::size_t k, const double* v) const {
+        const auto [a, b, c, d] = interleaved_sums<Sum, 4>(indptr[k], indptr[k + 1], [&](Sum& sum, I p) {
             sum += static_cast<double>(data[p]) * v[indices[p]];
         });
         return (a + b) + (c + d);
@@ -93,13 +101,6 @@ struct Sparse {
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
-    SumAndMagnitude dot_and_magnitude(std::size_t k, const double* v) const {
-        using Sums = SumAndMagnitude;
-        const auto [a, b, c, d] = interleaved_sums<Sums, 4>(indptr[k], indptr[k + 1], [&](Sums& sums, I p) {
-            sums.add(static_cast<double>(data[p]) * v[indices[p]]);
-        });
-        return {(a.sum + b.sum) + (c.sum + d.sum), (a.magnitude + b.magnitude) + (c.magnitude + d.magnitude)};
-    }
     void axpy_and_magnitude(std::size_t k, double a, double* sum, double* magnitude) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
             const double product = a * static_cast<double>(data[p]);
@@ -107,13 +108,20 @@ struct Sparse {
             magnitude[indices[p]] += std::fabs(product);
         }
     }
-    Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
-        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
-        return sparse_dot_compensated(data + first, indices + first, high, low, last - first);
+    SKPD_CLONES Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
+        auto [even, odd] = interleaved_sums<Compensated, 2>(indptr[k], indptr[k + 1], [&](Compensated& sum, I p) {
+            const I j = indices[p];
+            add_compensated(static_cast<double>(data[p]), high[j], low[j], sum.high, sum.low, sum.size);
+        });
+        even.add(odd);
+        return even;
     }
-    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* low_sum, double* size) const {
-        const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
-        sparse_axpy_compensated(high, low, data + first, indices + first, sum, low_sum, size, last - first);
+    SKPD_CLONES void axpy_compensated(std::size_t k, double high, double low, double* sum, double* low_sum,
+                                      double* size) const {
+        for (I p = indptr[k]; p < indptr[k + 1]; ++p) {
+            const I j = indices[p];
+            add_compensated(static_cast<double>(data[p]), high, low, sum[j], low_sum[j], size[j]);
+        }
     }
 };
 

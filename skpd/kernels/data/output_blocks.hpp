@@ -27,10 +27,10 @@ SKPD_CLONES void add_predictions(std::size_t n, const Four<T>& x, const double* 
     }
 }
 
-// out_u[k] += scale x_k . u, out_t[k] += scale x_k . t for k < 4; x_k, u and t (n)
+// out_u[k] += x_k . u, out_t[k] += x_k . t for k < 4; x_k, u and t (n)
 template <class T>
-SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const double* u, const double* t, double scale,
-                                    double* out_u, double* out_t) {
+SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const double* u, const double* t, double* out_u,
+                                    double* out_t) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     double au = 0.0, bu = 0.0, cu = 0.0, du = 0.0, at = 0.0, bt = 0.0, ct = 0.0, dt = 0.0;
 #pragma omp simd reduction(+ : au, bu, cu, du, at, bt, ct, dt)
@@ -47,8 +47,8 @@ SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const doubl
     }
     const double of_u[together] = {au, bu, cu, du}, of_t[together] = {at, bt, ct, dt};
     for (std::size_t k = 0; k < together; ++k) {
-        out_u[k] += scale * of_u[k];
-        out_t[k] += scale * of_t[k];
+        out_u[k] += of_u[k];
+        out_t[k] += of_t[k];
     }
 }
 
@@ -84,7 +84,7 @@ class OutputBlock {
     void add_products(const double* u, double* out) const {
         for (std::size_t a = 0; a < at_.size(); a += together)
             for (std::size_t k = 0; k < n_outputs(); k += 2)
-                add_inner_products(count_, four(a), u + k * length_, u + (k + 1) * length_, 1.0, out + k * at_.size() + a,
+                add_inner_products(count_, four(a), u + k * length_, u + (k + 1) * length_, out + k * at_.size() + a,
                                    out + (k + 1) * at_.size() + a);
     }
 

@@ -31,45 +31,62 @@ inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     return indices;
 }
 
-// out[k] = x_{at(k)} . v for k < n; v (n_minor), out (n)
-template <class M, class At>
-void dots(const M& matrix, At at, std::size_t n, const double* v, double* out) {
+// out[k] = sum, which products write to directly
+struct Into {
+    double* out;
+    void operator()(std::size_t k, double sum) const { out[k] = sum; }
+};
+
+// Calls take(k, x_{at(k)} . v) for k < n; v (n_minor). A `Sum` is a number, or a `SumAndMagnitude`.
+template <class Sum, class M, class At, class Take>
+void dots(const M& matrix, At at, std::size_t n, const double* v, Take take) {
     std::size_t k = 0;
     if constexpr (is_dense<M>)
-        for (; k + together <= n; k += together)
-            dense_dots(matrix.four({at(k), at(k + 1), at(k + 2), at(k + 3)}), v, matrix.n_minor, out + k);
-    for (; k < n; ++k) out[k] = matrix.dot(at(k), v);
+        for (Sum sums[together]; k + together <= n; k += together) {
+            const auto four = matrix.four({at(k), at(k + 1), at(k + 2), at(k + 3)});
+            if constexpr (std::is_same_v<Take, Into>) dense_dots(four, v, matrix.n_minor, take.out + k);
+            else {
+                dense_dots(four, v, matrix.n_minor, sums);
+                for (std::size_t i = 0; i < together; ++i) take(k + i, sums[i]);
+            }
+        }
+    for (; k < n; ++k) take(k, matrix.template dot<Sum>(at(k), v));
+}
+
+// Calls take(k, x_k . v) for all major vectors.
+template <class Sum, class M, class Take>
+void all_dots(const M& matrix, const double* v, Take take) {
+    if constexpr (is_dense<M>) {
+        if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
+            for (std::size_t k = 0; k < matrix.n_major; ++k) {
+                const auto* x = matrix.major(k);
+                Sum sum{};
+                for (const std::size_t j : indices) sum += static_cast<double>(x[j]) * v[j];
+                take(k, sum);
+            }
+            return;
+        }
+    }
+    dots<Sum>(matrix, [](std::size_t k) { return k; }, matrix.n_major, v, take);
 }
 
 // out[k] = sum_j map(x_kj) v_j
 template <class Map, class M>
 void gather(const M& matrix, const double* v, double* out) {
-    if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
-        if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
-            for (std::size_t k = 0; k < matrix.n_major; ++k) {
-                const auto* x = matrix.major(k);
-                double sum = 0.0;
-                for (const std::size_t j : indices) sum += static_cast<double>(x[j]) * v[j];
-                out[k] = sum;
-            }
-            return;
-        }
-    }
-    if constexpr (std::is_same_v<Map, Identity>) {
-        dots(matrix, [](std::size_t k) { return k; }, matrix.n_major, v, out);
-    } else {
-        for (std::size_t k = 0; k < matrix.n_major; ++k) {
-            double sum = 0.0;
-            matrix.for_each(k, [&](std::size_t j, double x) { sum += Map::of(x) * v[j]; });
-            out[k] = sum;
-        }
+    if constexpr (std::is_same_v<Map, Identity>)
+        return all_dots<double>(matrix, v, Into{out});
+    for (std::size_t k = 0; k < matrix.n_major; ++k) {
+        double sum = 0.0;
+        matrix.for_each(k, [&](std::size_t j, double x) { sum += Map::of(x) * v[j]; });
+        out[k] = sum;
     }
 }
 
 // out[k] = sum_j x_{indices[k], j} v_j; v (n_minor), out (n)
 template <class M, class I>
 void gather_selected(const M& matrix, const I* indices, std::size_t n, const double* v, double* out) {
-    dots(matrix, [&](std::size_t k) { return static_cast<std::size_t>(indices[k]); }, n, v, out);
+    const auto at = [indices](std::size_t k) { return static_cast<std::size_t>(indices[k]); };
+    dots<double>(matrix, at, n, v, Into{out});
 }
 
 // out[j] += sum_k v_k x_{k, indices[j]}; v (n_major), out (n)
@@ -119,8 +136,8 @@ struct Bounded {
     // error[k] <- a bound on the rounding error of entry k, which is a sum of n_terms products of three factors in any
     // order. Underflow adds less than the smallest normal number.
     void bound(std::size_t k, std::size_t n_terms) const {
-        constexpr double unit = 1.1102230246251565e-16;  // 2^-53
-        error[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * error[k] + std::numeric_limits<double>::min();
+        const double share = 1.1 * unit_roundoff * static_cast<double>(n_terms + 6);
+        error[k] = share * error[k] + std::numeric_limits<double>::min();
     }
 };
 struct BoundedVector {
@@ -133,31 +150,12 @@ struct BoundedVector {
 // out[k] += sum_j x_kj v_j, with a bound on its rounding error
 template <class M>
 void gather_bounded(const M& matrix, const double* v, Bounded out) {
-    const auto add = [&](std::size_t k, const SumAndMagnitude& row, std::size_t n_terms) {
+    const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
+    all_dots<SumAndMagnitude>(matrix, v, [&](std::size_t k, const SumAndMagnitude& row) {
         out.sum[k] += row.sum;
         out.error[k] += row.magnitude;
-        out.bound(k, n_terms);
-    };
-    if constexpr (is_dense<M>) {
-        if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
-            for (std::size_t k = 0; k < matrix.n_major; ++k) {
-                const auto* x = matrix.major(k);
-                SumAndMagnitude row;
-                for (const std::size_t j : indices) row.add(static_cast<double>(x[j]) * v[j]);
-                add(k, row, indices.size());
-            }
-            return;
-        }
-    }
-    const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
-    const auto n_terms = [&](std::size_t k) { return std::min(n, matrix.length(k)); };
-    std::size_t k = 0;
-    if constexpr (is_dense<M>)
-        for (SumAndMagnitude rows[together]; k + together <= matrix.n_major; k += together) {
-            dense_dots_and_magnitudes(matrix.four({k, k + 1, k + 2, k + 3}), v, matrix.n_minor, rows);
-            for (std::size_t i = 0; i < together; ++i) add(k + i, rows[i], n_terms(k + i));
-        }
-    for (; k < matrix.n_major; ++k) add(k, matrix.dot_and_magnitude(k, v), n_terms(k));
+        out.bound(k, std::min(n, matrix.length(k)));
+    });
 }
 
 // out[j] += sum_k v_k x_kj, with a bound on its rounding error

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -48,6 +49,14 @@ inline void times_matrix(const double* a, const double* matrix, std::size_t K, d
     for (std::size_t i = 0; i < K; ++i)
 #pragma omp simd
         for (std::size_t j = 0; j < K; ++j) out[j] += a[i] * matrix[i * K + j];
+}
+
+// out_j = max_i a_i + P_ij; P (K, K), a and out (K)
+inline void add_and_maximise(const double* a, const double* matrix, std::size_t K, double* out) {
+    std::fill(out, out + K, -std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < K; ++i)
+#pragma omp simd
+        for (std::size_t j = 0; j < K; ++j) out[j] = std::max(out[j], a[i] + matrix[i * K + j]);
 }
 
 // a <- a / sum_k a_k; a (K). Returns the sum.
@@ -131,11 +140,7 @@ SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, cons
         std::copy(nodes + first * K, nodes + (first + 1) * K, now.begin());
         for (std::size_t t = first + 1; t < last; ++t) {
             std::swap(now, before);
-            std::copy(transitions, transitions + K, largest.begin());
-            for (std::size_t j = 0; j < K; ++j) largest[j] += before[0];
-            for (std::size_t i = 1; i < K; ++i)
-                for (std::size_t j = 0; j < K; ++j)
-                    largest[j] = std::max(largest[j], before[i] + transitions[i * K + j]);
+            add_and_maximise(before.data(), transitions, K, largest.data());
             std::fill(sums.begin(), sums.end(), 0.0);
             for (std::size_t i = 0; i < K; ++i)
                 for (std::size_t j = 0; j < K; ++j)
@@ -159,13 +164,8 @@ SKPD_CLONES inline void best_labelings(const Chains& chains, const double* nodes
         const std::size_t first = chains.first(c), length = chains.first(c + 1) - first;
         best.assign(nodes + first * K, nodes + (first + length) * K);
         for (std::size_t t = 1; t < length; ++t) {
-            const double* before = best.data() + (t - 1) * K;
             double* scores = best.data() + t * K;
-            for (std::size_t j = 0; j < K; ++j) arriving[j] = before[0] + transitions[j];
-            for (std::size_t i = 1; i < K; ++i)
-#pragma omp simd
-                for (std::size_t j = 0; j < K; ++j)
-                    arriving[j] = std::max(arriving[j], before[i] + transitions[i * K + j]);
+            add_and_maximise(scores - K, transitions, K, arriving.data());
             for (std::size_t j = 0; j < K; ++j) scores[j] += arriving[j];
         }
         const double* last = best.data() + (length - 1) * K;

@@ -63,20 +63,20 @@ struct DevianceLoss {
         const double exponent = s > 0.0 ? std::max(a * r, -b * r) : a * r;
         return exponent > 708.0 ? infinity : s > 0.0 ? s * phi(p, r) : p.up / a;
     }
-    // s phi'(r), or e^(a r) if s = 0
-    SKPD_INLINE double derivative(double s, double r) const {
-        const Powers p = powers(r);
-        return s > 0.0 ? s * slope(p, r) : p.up;
+    // s phi'(r), or e^(a r) if y = s = 0, and their derivative in r
+    SKPD_INLINE double first(bool positive, double s, const Powers& p, double r) const {
+        return positive ? s * slope(p, r) : p.up;
     }
+    SKPD_INLINE double second(bool positive, double s, const Powers& p) const {
+        return positive ? s * (a * p.up + b * p.down) : a * p.up;
+    }
+    SKPD_INLINE double derivative(double s, double r) const { return first(s > 0.0, s, powers(r), r); }
     SKPD_INLINE Expansion at(double y, double z) const {
         const bool positive = y > 0.0;
-        const double log_y = positive ? log_positive(y) : 0.0, r = z - log_y;
-        const double s = scale(y, log_y);
+        const double log_y = log_or_0(y), r = z - log_y, s = scale(y, log_y);
         const Powers p = powers(r);
-        const double value = positive ? s * phi(p, r) : p.up / a;
-        const double first = positive ? s * slope(p, r) : p.up;
-        const double second = positive ? s * (a * p.up + b * p.down) : a * p.up;
-        return {value, first, second, first * z - value};
+        const double value = positive ? s * phi(p, r) : p.up / a, slope = first(positive, s, p, r);
+        return {value, slope, second(positive, s, p), slope * z - value};
     }
 
     // l*(y, theta) - theta log y, rounded up; inf outside its domain. It is s phi*(u) for u = theta / s, where phi*(u)
@@ -88,14 +88,14 @@ struct DevianceLoss {
         return s * above_conjugate(theta / s);
     }
     double conjugate(double y, double theta) const {
-        const double log_y = y > 0.0 ? log_positive(y) : 0.0;
+        const double log_y = log_or_0(y);
         return conjugate_without_log_term(scale(y, log_y), theta) + theta * log_y;
     }
 
     // With d = v - step log y and r = z - log y, the optimality condition is s phi'(r) + step r = d.
     double prox_conjugate(double y, double v, double step) const {
         if (step <= 0.0) return std::max(v, b > 0.0 && y > 0.0 ? -infinity : -y);
-        const double log_y = y > 0.0 ? log_positive(y) : 0.0, s = scale(y, log_y), d = v - step * log_y;
+        const double log_y = log_or_0(y), s = scale(y, log_y), d = v - step * log_y;
         double low = std::min(d, 0.0) / step, high = std::max(d, 0.0) / step;
         if (s > 0.0) {  // s phi'(r) reaches d at the latest where one of its two powers is 1 + |d| / s
             if (a > 0.0) high = std::min(high, std::log1p(std::max(d, 0.0) / s) / a);
@@ -108,22 +108,16 @@ struct DevianceLoss {
         }
         const auto condition = [&](double r) {
             const Powers p = powers(r);
-            const double first = s > 0.0 ? s * slope(p, r) : p.up;
-            const double second = s > 0.0 ? s * (a * p.up + b * p.down) : a * p.up;
-            return std::pair{first + step * r - d, second + step};
+            return std::pair{first(s > 0.0, s, p, r) + step * r - d, second(s > 0.0, s, p) + step};
         };
         const double r = increasing_root(low, high, d / (s + step), condition);
-        const double first = derivative(s, r), steepest = condition(r).second - step;
         // Both expressions are the same number; the one with the smaller slope in r is more accurate.
-        return steepest <= step ? first : std::max(d - step * r, s > 0.0 && b > 0.0 ? -infinity : -s);
-    }
-    double slope_conjugate(double y, double v, double step) const {
-        const double theta = prox_conjugate(y, v, step), z = (v - theta) / step;
-        const double second = at(y, z).second_derivative;
-        return second / (second + step);
+        if (condition(r).second - step <= step) return derivative(s, r);
+        return std::max(d - step * r, s > 0.0 && b > 0.0 ? -infinity : -s);
     }
 
    private:
+    SKPD_INLINE static double log_or_0(double y) { return y > 0.0 ? log_positive(y) : 0.0; }
     // s = y^a
     SKPD_INLINE double scale(double y, double log_y) const {
         if constexpr (variance == Variance::mean) return y;
@@ -147,12 +141,12 @@ struct DevianceLoss {
         const double high = std::max(0.0, std::log1p(std::max(u, 0.0)) / a);
         const double r = increasing_root(low, high, u, [&](double t) {
             const Powers p = powers(t);
-            return std::pair{slope(p, t) - u, a * p.up + b * p.down};
+            return std::pair{slope(p, t) - u, second(true, 1.0, p)};
         });
         const Powers p = powers(r);
-        const double first = slope(p, r), second = a * p.up + b * p.down, value = phi(p, r);
-        const double d = std::fabs(first - u) + roundings * (std::fabs(first) + std::fabs(u));
-        const double change = 2.72 * d / second;
+        const double at_r = slope(p, r), value = phi(p, r);
+        const double d = std::fabs(at_r - u) + roundings * (std::fabs(at_r) + std::fabs(u));
+        const double change = 2.72 * d / second(true, 1.0, p);
         if (!(change <= 1.0)) return infinity;
         return u * r - value + d * change + roundings * (std::fabs(u * r) + value);
     }
@@ -189,10 +183,6 @@ struct NegativeBinomialLoss {
             return std::pair{expansion.derivative + step * x - v, expansion.second_derivative + step};
         });
         return at(y, z).derivative;
-    }
-    double slope_conjugate(double y, double v, double step) const {
-        const double second = at(y, (v - prox_conjugate(y, v, step)) / step).second_derivative;
-        return second / (second + step);
     }
 
    private:

@@ -31,13 +31,6 @@ struct L1Epigraph {
     }
 };
 
-// The minimiser of ||x - v||^2 / 2 + radius max_j |x_j|: v clipped at the level t >= 0 with
-// sum_j max(|v_j| - t, 0) = radius, or 0 inside the l1 ball of that radius. v (n), which becomes x.
-inline void prox_of_largest(double* v, std::size_t n, double radius) {
-    const double level = l1_threshold(v, n, radius, 0.0, 0.0);
-    for (std::size_t j = 0; j < n; ++j) v[j] = std::clamp(v[j], -level, level);
-}
-
 struct L2Epigraph {
     // w = factor x and lam, which depend on x through its norm only; returns (factor, lam).
     static std::pair<double, double> scales(double norm, double s, double aperture) {
@@ -67,5 +60,11 @@ struct LInfEpigraph {
         for (std::size_t j = 0; j < d; ++j) x[j] = std::clamp(x[j], -radius, radius);
     }
 };
+
+// The minimiser of ||x - v||^2 / 2 + radius max_j |x_j|: v clipped at the level t >= 0 with
+// sum_j max(|v_j| - t, 0) = radius, or 0 inside the l1 ball of that radius. v (n), which becomes x.
+inline void prox_of_largest(double* v, std::size_t n, double radius) {
+    LInfEpigraph::project_ball(v, n, l1_threshold(v, n, radius, 0.0, 0.0));
+}
 
 }  // namespace skpd

@@ -9,7 +9,7 @@
 //   conjugate(u)              = phi*(u), for u in its domain
 //   prox_conjugate(v, step)   = argmin_u phi*(u) + (u - v)^2 / (2 step)
 //   slope_conjugate(v, step)  = the derivative of prox_conjugate in v
-//   derivative(t), second_derivative(t) = phi'(t), phi''(t), for losses that have them
+//   at(t)                     = phi(t), phi'(t), phi''(t) and phi*(phi'(t)), for losses that have them
 //
 // Functions of rows take y, weights, theta and z of shape (n).
 #pragma once
@@ -137,10 +137,9 @@ struct HingeLoss {
         const double scale = 1.0 + step * curvature, u = (v - step) / scale;
         return ((u > lower) & (u < 0.0) ? 1.0 : 0.0) / scale;
     }
-    SKPD_INLINE double derivative(double t) const { return clip((t - 1.0) / curvature, lower, 0.0); }
-    SKPD_INLINE double second_derivative(double t) const {
-        const double u = (t - 1.0) / curvature;
-        return ((u > lower) & (u < 0.0) ? 1.0 : 0.0) / curvature;
+    SKPD_INLINE Expansion at(double t) const {
+        const double free = (t - 1.0) / curvature, u = clip(free, lower, 0.0);
+        return {value(t), u, ((free > lower) & (free < 0.0) ? 1.0 : 0.0) / curvature, conjugate(u)};
     }
 };
 
@@ -169,7 +168,7 @@ struct GeneralizedHingeLoss {
 struct LogisticLoss {
     static constexpr bool margin = true, quadratic_pieces = false;
 
-    SKPD_INLINE double value(double t) const { return std::max(-t, 0.0) + log1p_unit(exp_minus_abs(t)); }
+    SKPD_INLINE double value(double t) const { return at(t).value; }
     SKPD_INLINE static double conjugate(double u) {
         const double v = 1.0 + u;
         return -u * log_positive(-u) + (v * log_positive(v) + (u - (v - 1.0)));  // v log1p(u)
@@ -185,21 +184,16 @@ struct LogisticLoss {
         if (step <= 0.0) return clip(v, -1.0, 0.0);
         const double low = v / step;
         const double t = increasing_root(low, (v + 1.0) / step, v >= -0.5 ? 0.0 : low, [&](double x) {
-            const double u = derivative(x);
+            const double u = at(x).derivative;
             return std::pair{step * x + u - v, step - u * (1.0 + u)};
         });
-        return derivative(t);
+        return at(t).derivative;
     }
     double slope_conjugate(double v, double step) const {
         const double u = prox_conjugate(v, step);
         const double second = -u * (1.0 + u);
         return second / (second + step);
     }
-    SKPD_INLINE static double derivative(double t) {
-        const double e = exp_minus_abs(t);
-        return (t >= 0.0 ? -e : -1.0) / (1.0 + e);
-    }
-    SKPD_INLINE static double second_derivative(double t) { return at(t).second_derivative; }
     SKPD_INLINE static Expansion at(double t) {
         const double e = exp_minus_abs(t), u = (t >= 0.0 ? -e : -1.0) / (1.0 + e);
         const double value = std::max(-t, 0.0) + log1p_unit(e);
@@ -232,8 +226,6 @@ struct ResidualLoss {
         const double shrunk = v - clip(v, -step * tube, step * tube), u = shrunk / scale;
         return ((shrunk != 0.0) & (u > lower) & (u < upper) ? 1.0 : 0.0) / scale;
     }
-    SKPD_INLINE double derivative(double t) const { return clip((t - clip(t, -tube, tube)) / curvature, lower, upper); }
-    double second_derivative(double t) const { return at(t).second_derivative; }
     SKPD_INLINE Expansion at(double t) const {
         const double shrunk = t - clip(t, -tube, tube), free = shrunk / curvature, u = clip(free, lower, upper);
         const double quadratic_part = 0.5 * curvature * u * u;
@@ -328,47 +320,6 @@ QuadraticPiece dual_piece(const Loss& loss, double y, double theta) {
     }
 }
 
-// Functions of z that are smooth: a loss l(y, z) with its derivatives, which are NaN for a loss that has none, and the
-// Moreau envelope of any loss, shifted by theta, whose derivative is dual_prox(loss, y, theta, z, sigma). The curvature
-// of the envelope is over sigma, which makes it 0 or 1 on linear pieces for every sigma. These are two types, as loops
-// over rows with a condition on sigma are not vectorised.
-template <class Loss>
-struct Itself {
-    Loss loss;
-
-    SKPD_INLINE double derivative(double y, double, double z) const {
-        if constexpr (OfTargets<Loss>) return loss.at(y, z).derivative;
-        else if constexpr (requires { loss.derivative(0.0); })
-            return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
-        else return std::numeric_limits<double>::quiet_NaN();
-    }
-    SKPD_INLINE double curvature(double y, double, double z) const {
-        if constexpr (OfTargets<Loss>) return loss.at(y, z).second_derivative;
-        else if constexpr (requires { loss.derivative(0.0); })
-            return Loss::margin ? loss.second_derivative(y * z) : loss.second_derivative(z - y);
-        else return std::numeric_limits<double>::quiet_NaN();
-    }
-};
-template <class Loss>
-struct Envelope {
-    Loss loss;
-    double sigma;
-
-    SKPD_INLINE double derivative(double y, double theta, double z) const {
-        return dual_prox(loss, y, theta, z, sigma);
-    }
-    SKPD_INLINE double curvature(double y, double theta, double z) const {
-        if constexpr (OfTargets<Loss>) return loss.slope_conjugate(y, theta + sigma * z, sigma);
-        else return loss.slope_conjugate(Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y), sigma);
-    }
-};
-// Calls function with the loss itself if sigma = inf, and otherwise with its envelope.
-template <class Loss, class Function>
-auto with_smooth(const Loss& loss, double sigma, const Function& function) {
-    if (sigma == std::numeric_limits<double>::infinity()) return function(Itself<Loss>{loss});
-    return function(Envelope<Loss>{loss, sigma});
-}
-
 // Returns l(y, z), its first two derivatives in z, and l*(y, .) at the first one.
 template <class Loss>
     requires OfTargets<Loss> || requires(const Loss& loss) { loss.at(0.0); }
@@ -384,6 +335,48 @@ SKPD_INLINE Expansion expansion(const Loss& loss, double y, double z) {
         return phi;
     }
 }
+template <class Loss>
+concept HasExpansion = requires(const Loss& loss) { expansion(loss, 0.0, 0.0); };
+
+// Functions of z that are smooth: a loss l(y, z) with its derivatives, which are NaN for a loss that has none, and the
+// Moreau envelope of any loss, shifted by theta, whose derivative is dual_prox(loss, y, theta, z, sigma). The curvature
+// of the envelope is over sigma, which makes it 0 or 1 on linear pieces for every sigma. These are two types, as loops
+// over rows with a condition on sigma are not vectorised.
+template <class Loss>
+struct Itself {
+    Loss loss;
+
+    SKPD_INLINE double derivative(double y, double, double z) const {
+        if constexpr (HasExpansion<Loss>) return expansion(loss, y, z).derivative;
+        else return std::numeric_limits<double>::quiet_NaN();
+    }
+    SKPD_INLINE double curvature(double y, double, double z) const {
+        if constexpr (HasExpansion<Loss>) return expansion(loss, y, z).second_derivative;
+        else return std::numeric_limits<double>::quiet_NaN();
+    }
+};
+template <class Loss>
+struct Envelope {
+    Loss loss;
+    double sigma;
+
+    SKPD_INLINE double derivative(double y, double theta, double z) const {
+        return dual_prox(loss, y, theta, z, sigma);
+    }
+    SKPD_INLINE double curvature(double y, double theta, double z) const {
+        if constexpr (OfTargets<Loss>) {
+            const double v = theta + sigma * z, u = loss.prox_conjugate(y, v, sigma);
+            const double second = loss.at(y, (v - u) / sigma).second_derivative;
+            return second / (second + sigma);
+        } else return loss.slope_conjugate(Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y), sigma);
+    }
+};
+// Calls function with the loss itself if sigma = inf, and otherwise with its envelope.
+template <class Loss, class Function>
+auto with_smooth(const Loss& loss, double sigma, const Function& function) {
+    if (sigma == std::numeric_limits<double>::infinity()) return function(Itself<Loss>{loss});
+    return function(Envelope<Loss>{loss, sigma});
+}
 
 // With f_i the smooth function of row i (`Itself` or `Envelope`), writes
 //   derivative_i = f_i'(z_i),    gradient_i = weights_i f_i'(z_i),    curvature_i = weights_i f_i''(z_i);
@@ -395,7 +388,7 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     const Smooth local = smooth;  // a copy, which is not read again after every write
     using Loss = decltype(local.loss);
     double primal_sum = 0.0, dual_sum = 0.0;
-    if constexpr (std::is_same_v<Smooth, Itself<Loss>> && requires { expansion(local.loss, 0.0, 0.0); }) {
+    if constexpr (std::is_same_v<Smooth, Itself<Loss>> && HasExpansion<Loss>) {
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
         for (std::size_t i = 0; i < n; ++i) {
             const Expansion at_z = expansion(local.loss, y[i], z[i]);
@@ -419,39 +412,31 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     return {primal_sum, dual_sum};
 }
 
-// bends_i is 1 if curvature_i > 0, or if f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i
-// the smooth function of row i, and 0 otherwise; all vectors have n entries
+// Returns the rows with curvature_i > 0, or for which f_i'(z_i - radius) or f_i'(z_i + radius) differs from
+// derivative_i, with f_i the smooth function of row i; all vectors have n entries. A block of rows stays in the cache.
 template <class Smooth>
-SKPD_CLONES void find_bends(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
-                            const double* z, const double* derivative, const double* curvature, double radius,
-                            double* bends) {
+SKPD_CLONES std::vector<std::int64_t> rows_that_bend(const Smooth& smooth, std::size_t n, const double* y,
+                                                     const double* theta, const double* z, const double* derivative,
+                                                     const double* curvature, double radius) {
     const Smooth local = smooth;
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
-        const double below = local.derivative(y[i], theta[i], z[i] - radius);
-        const double above = local.derivative(y[i], theta[i], z[i] + radius);
-        const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
-        bends[i] = is_flat ? 0.0 : 1.0;
-    }
-}
-
-// Returns the rows of `find_bends`, a block of rows at a time, which stays in the cache.
-template <class Smooth>
-std::vector<std::int64_t> rows_that_bend(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
-                                         const double* z, const double* derivative, const double* curvature,
-                                         double radius) {
     constexpr std::size_t block = 1024;
     double bends[block];
     std::vector<std::int64_t> rows;
     std::size_t count = 0;
     for (std::size_t start = 0; start < n; start += block) {
         const std::size_t size = std::min(block, n - start);
-        find_bends(smooth, size, y + start, theta + start, z + start, derivative + start, curvature + start, radius,
-                   bends);
+#pragma omp simd
+        for (std::size_t k = 0; k < size; ++k) {
+            const std::size_t i = start + k;
+            const double below = local.derivative(y[i], theta[i], z[i] - radius);
+            const double above = local.derivative(y[i], theta[i], z[i] + radius);
+            const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
+            bends[k] = is_flat ? 0.0 : 1.0;
+        }
         rows.resize(count + size);
-        for (std::size_t i = 0; i < size; ++i) {  // without a branch, which would be mispredicted
-            rows[count] = static_cast<std::int64_t>(start + i);
-            count += bends[i] > 0.0;
+        for (std::size_t k = 0; k < size; ++k) {  // without a branch, which would be mispredicted
+            rows[count] = static_cast<std::int64_t>(start + k);
+            count += bends[k] > 0.0;
         }
     }
     rows.resize(count);

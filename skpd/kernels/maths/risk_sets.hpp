@@ -31,40 +31,33 @@ class ExponentialSum {
    public:
     bool empty() const { return shift_ == -std::numeric_limits<double>::infinity(); }
     double shift() const { return shift_; }
-    double value() const { return high_ + low_; }
+    double value() const { return sum_.high + sum_.low; }
 
     void add(double weight, double exponent) {
         if (!(exponent <= shift_ + range)) move_to(range * std::nearbyint(exponent / range));
-        add(Compensated{weight * std::exp(exponent - shift_)});
+        sum_.add(weight * std::exp(exponent - shift_));
     }
 
     void add(const ExponentialSum& other) {
         if (other.shift_ > shift_) move_to(other.shift_);
-        if (other.shift_ == shift_) return add(Compensated{other.high_, other.low_});  // nearly always
+        if (other.shift_ == shift_) return sum_.add(other.sum_);  // nearly always
         if (other.empty()) return;
         const double factor = std::exp(other.shift_ - shift_);
-        add(Compensated{factor * other.high_, factor * other.low_});
+        sum_.add(Compensated{factor * other.sum_.high, factor * other.sum_.low});
     }
 
    private:
     // Sums of e^256 do not overflow. Shifts are multiples of this power of 2, and so are their differences.
     static constexpr double range = 256.0;
 
-    void add(const Compensated& terms) {
-        Compensated sum{high_, low_};
-        sum.add(terms);
-        high_ = sum.high;
-        low_ = sum.low;
-    }
-
     void move_to(double shift) {  // rare, since it rounds the sum
         const double factor = std::exp(shift_ - shift);
-        high_ *= factor;
-        low_ *= factor;
+        sum_.high *= factor;
+        sum_.low *= factor;
         shift_ = shift;
     }
 
-    double high_ = 0.0, low_ = 0.0;
+    Compensated sum_;
     double shift_ = -std::numeric_limits<double>::infinity();  // without a term
 };
 

@@ -73,8 +73,6 @@ inline std::vector<double> partial_sums(const double* v, std::size_t d, double& 
     return sums;
 }
 
-constexpr double unit_roundoff = std::numeric_limits<double>::epsilon();
-
 // sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0, rounded up; v (d):
 //   max_k |c_k - (k / d) c_d|.
 // The number `error` bounds the sum of the errors of v.
@@ -83,7 +81,7 @@ inline double total_variation_dual_norm(const double* v, double error, std::size
     const std::vector<double> c = partial_sums(v, d, largest);
     for (std::size_t k = 1; k < d; ++k)
         norm = std::max(norm, std::fabs(c[k] - c[d] * (static_cast<double>(k) / static_cast<double>(d))));
-    return d < 2 ? 0.0 : norm + 2.0 * error + 8.0 * unit_roundoff * largest;
+    return d < 2 ? 0.0 : norm + 2.0 * error + 16.0 * unit_roundoff * largest;
 }
 
 // sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1 with l1 > 0, rounded up; v (d). It is attained at a w that
@@ -120,7 +118,7 @@ inline double fused_dual_norm(const double* v, double error, std::size_t d, doub
         t = next;
     }
     const double shortest = d > 1 ? std::min(l1 + l2, number(d) * l1) : l1;
-    return t + (error + 8.0 * unit_roundoff * (largest + t * (number(d) * l1 + 2.0 * l2))) / shortest;
+    return t + (error + 16.0 * unit_roundoff * (largest + t * (number(d) * l1 + 2.0 * l2))) / shortest;
 }
 
 }  // namespace skpd

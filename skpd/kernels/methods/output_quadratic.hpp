@@ -15,6 +15,7 @@
 #include "data/compensated.hpp"
 #include "data/products.hpp"
 #include "data/output_blocks.hpp"
+#include "maths/losses.hpp"
 #include "methods/output_responses.hpp"
 
 namespace skpd {
@@ -32,10 +33,9 @@ struct RowPenalty {
         const double weight = weights[j];
         double square = 0.0, min_curvature = 0.0, max_curvature = 0.0;
         for (std::size_t k = 0; k < K; ++k) {
-            double v = L[k] * q[k];
-            v = v > l1 ? v - l1 : v < -l1 ? v + l1 : 0.0;
-            q[k] = v;
-            square += v * v;
+            const double v = L[k] * q[k];
+            q[k] = v - clip(v, -l1, l1);
+            square += q[k] * q[k];
             const double curvature = L[k] + l2;
             min_curvature = k == 0 ? curvature : std::min(min_curvature, curvature);
             max_curvature = std::max(max_curvature, curvature);
@@ -200,23 +200,17 @@ SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, cons
     const std::size_t m = rows.n_minor + ones;
     std::fill_n(out, m * K, 0.0);
     std::vector<double> z(K);
-    const double* last = V + rows.n_minor * K;
+    const auto visit = [&](std::size_t i, auto act) {
+        if (ones) act(rows.n_minor, 1.0);
+        rows.for_each(i, act);
+    };
     for (std::size_t i = 0; i < rows.n_major; ++i) {
-        if (ones)
-            std::copy_n(last, K, z.begin());
-        else
-            std::fill(z.begin(), z.end(), 0.0);
-        rows.for_each(i, [&](std::size_t j, double x) {
-            add_multiple(x, V + j * K, z.data(), K);
-        });
+        std::fill(z.begin(), z.end(), 0.0);
+        visit(i, [&](std::size_t j, double x) { add_multiple(x, V + j * K, z.data(), K); });
         const double *di = d + i * K, *ei = e + i * K;
         const double along = product_of_outputs(ei, z.data(), K);
         for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
-        rows.for_each(i, [&](std::size_t j, double x) {
-            add_multiple(x, z.data(), out + j * K, K);
-        });
-        if (ones)
-            for (std::size_t k = 0; k < K; ++k) out[rows.n_minor * K + k] += z[k];
+        visit(i, [&](std::size_t j, double x) { add_multiple(x, z.data(), out + j * K, K); });
     }
 }
 

@@ -69,13 +69,7 @@ SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double
         dense_dots(Four<double>{u, u + n, u + 2 * n, u + 3 * n}, x, n, products);
         for (std::size_t q = 0; q < together; ++q) sums[k + q] += products[q];
     }
-    for (; k < K; ++k) {
-        const double* u = U + k * n;
-        double a = 0.0;
-#pragma omp simd reduction(+ : a)
-        for (std::size_t i = 0; i < n; ++i) a += x[i] * u[i];
-        sums[k] += a;
-    }
+    for (; k < K; ++k) sums[k] += dense_dot(x, U + k * n, n);
 }
 
 // out_i = x_i d_i for n rows

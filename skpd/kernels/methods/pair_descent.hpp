@@ -55,12 +55,8 @@ class PairDescentOn final : public PairDescent {
     PairDescentOn(const Loss& loss, const double* diagonal, std::size_t n, const double* y, const double* weights,
                   double alpha, bool has_intercept)
         : loss_(loss), diagonal_(diagonal), n_(n), y_(y), weights_(weights), alpha_(alpha),
-          has_intercept_(has_intercept), rows_(n, nullptr), theta_(n, 0.0), z_(n, 0.0), score_(n) {
-        for (Side* side : {&left_, &right_}) {
-            side->slope.resize(n);
-            side->curvature.resize(n);
-            side->max_change.resize(n);
-        }
+          has_intercept_(has_intercept), rows_(n, nullptr), theta_(n, 0.0), z_(n, 0.0), score_(n),
+          left_(n, -infinity), right_(n, infinity) {
         for (std::size_t i = 0; i < n; ++i) {
             update_pieces(i);
             first_slopes_.emplace_back(std::exchange(left_.slope[i], -infinity),
@@ -128,42 +124,40 @@ class PairDescentOn final : public PairDescent {
     static constexpr double patience = 2.0;
 
     // The pieces of the conjugates on one side of each theta_i: the derivative of l*(y_i, .) there, its curvature over
-    // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite. All
-    // vectors have n entries.
+    // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite, of
+    // the sign of the side. All vectors have n entries.
     struct Side {
+        double beyond;
         std::vector<double> slope, curvature, max_change;
+        Side(std::size_t n, double beyond) : beyond(beyond), slope(n), curvature(n), max_change(n) {}
     };
 
+    QuadraticPiece piece(const Side& side, std::size_t i) const {
+        return dual_piece(loss_, y_[i], std::nextafter(theta_[i], side.beyond));
+    }
     void update_pieces(std::size_t i) {
-        const double theta = theta_[i], weight = weights_[i];
-        const QuadraticPiece below = dual_piece(loss_, y_[i], std::nextafter(theta, -infinity));
-        const QuadraticPiece above = dual_piece(loss_, y_[i], std::nextafter(theta, infinity));
-        const bool falls = weight > 0.0 && theta > below.lower, rises = weight > 0.0 && theta < above.upper;
-        left_.slope[i] = falls ? below.slope : -infinity;
-        left_.curvature[i] = falls ? below.curvature / weight : 0.0;
-        left_.max_change[i] = falls ? weight * (theta - below.lower) : 0.0;
-        right_.slope[i] = rises ? above.slope : infinity;
-        right_.curvature[i] = rises ? above.curvature / weight : 0.0;
-        right_.max_change[i] = rises ? weight * (above.upper - theta) : 0.0;
+        for (Side* side : {&left_, &right_}) {
+            const QuadraticPiece next = piece(*side, i);
+            const double room = side->beyond < 0.0 ? theta_[i] - next.lower : next.upper - theta_[i];
+            const bool moves = weights_[i] > 0.0 && room > 0.0;
+            side->slope[i] = moves ? next.slope : side->beyond;
+            side->curvature[i] = moves ? next.curvature / weights_[i] : 0.0;
+            side->max_change[i] = moves ? weights_[i] * room : 0.0;
+        }
     }
 
     // theta_i += change / c_i, or the exact end of the piece if the change is the largest one
     void move(std::size_t i, double change) {
         const Side& side = change < 0.0 ? left_ : right_;
-        const double direction = change < 0.0 ? -1.0 : 1.0;
-        if (std::fabs(change) >= side.max_change[i]) {
-            const QuadraticPiece piece = dual_piece(loss_, y_[i], std::nextafter(theta_[i], direction * infinity));
-            theta_[i] = change < 0.0 ? piece.lower : piece.upper;
-        } else {
-            theta_[i] += change / weights_[i];
-        }
+        if (std::fabs(change) < side.max_change[i]) theta_[i] += change / weights_[i];
+        else theta_[i] = change < 0.0 ? piece(side, i).lower : piece(side, i).upper;
         update_pieces(i);
     }
 
     // Takes a step of the two rows with the largest increase of the dual; returns false if no pair violates the
     // optimality conditions.
     bool pair() {
-        const std::size_t i = most_violating(left_, 1.0);
+        const std::size_t i = most_violating(left_);
         highest_ = left_.slope[i] - z_[i];
         if (!(highest_ > -infinity)) return false;
         const std::size_t j = partner(i);
@@ -180,7 +174,7 @@ class PairDescentOn final : public PairDescent {
 
     // Takes a step of the row that violates the optimality conditions most; returns whether there is one.
     bool single() {
-        const std::size_t down = most_violating(left_, 1.0), up = most_violating(right_, -1.0);
+        const std::size_t down = most_violating(left_), up = most_violating(right_);
         const double falls = left_.slope[down] - z_[down], rises = z_[up] - right_.slope[up];
         const bool lower = falls >= rises;
         const std::size_t i = lower ? down : up;
@@ -215,42 +209,28 @@ class PairDescentOn final : public PairDescent {
         return std::min(step, std::isfinite(max_change) ? max_change : std::numeric_limits<double>::max());
     }
 
-    // argmax_i sign (slope_i - z_i)
-    SKPD_INLINE std::size_t most_violating(const Side& side, double sign) {
-        const double largest = violations(side.slope.data(), z_.data(), sign, score_.data(), n_);
-        return place_of(largest, score_.data(), n_);
-    }
-    // out_i = sign (slope_i - z_i); returns the largest. GCC vectorises this comparison, and does not vectorise
-    // std::max, with which a step took twice as long.
-    SKPD_CLONES static double violations(const double* slope, const double* z, double sign, double* out,
-                                         std::size_t n) {
-        double largest = -infinity;
+    // argmax_i sign (slope_i - z_i), with sign 1 on the left and -1 on the right. GCC vectorises this comparison, and
+    // does not vectorise std::max, with which a step took twice as long.
+    SKPD_CLONES std::size_t most_violating(const Side& side) {
+        const double *slope = side.slope.data(), *z = z_.data(), sign = side.beyond < 0.0 ? 1.0 : -1.0;
+        double *out = score_.data(), largest = -infinity;
 #pragma omp simd reduction(max : largest)
-        for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t i = 0; i < n_; ++i) {
             out[i] = sign * (slope[i] - z[i]);
             largest = out[i] > largest ? out[i] : largest;
         }
-        return largest;
+        return place_of(largest, out, n_);
     }
 
-    // The row j whose theta_j should increase as theta_i decreases, by the increase of the dual if no piece ends. It
-    // also sets lowest_ to the least of the derivatives.
-    std::size_t partner(std::size_t i) {
-        double largest;
-        std::tie(largest, lowest_) =
-            gains(highest_, diagonal_[i], left_.curvature[i], rows_[i], diagonal_, right_.slope.data(),
-                  right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
-        return place_of(largest, score_.data(), n_);
-    }
-    // out_j = max(highest - slope_j + z_j, 0)^2 / curvature of the pair; returns the largest, and min_j slope_j - z_j.
-    // All vectors have n entries.
-    SKPD_CLONES static std::pair<double, double> gains(double highest, double diagonal, double curvature,
-                                                       const double* row, const double* diagonals, const double* slope,
-                                                       const double* curvatures, const double* z, double scale,
-                                                       double* out, std::size_t n) {
-        double min_derivative = infinity, largest = -infinity;
+    // The row j whose theta_j should increase as theta_i decreases, by the increase of the dual if no piece ends:
+    // argmax_j max(highest - slope_j + z_j, 0)^2 / curvature of the pair. It also sets lowest_ to min_j slope_j - z_j.
+    SKPD_CLONES std::size_t partner(std::size_t i) {
+        const double highest = highest_, diagonal = diagonal_[i], curvature = left_.curvature[i], scale = 1.0 / alpha_;
+        const double *row = rows_[i], *diagonals = diagonal_, *slope = right_.slope.data(), *z = z_.data();
+        const double* curvatures = right_.curvature.data();
+        double *out = score_.data(), min_derivative = infinity, largest = -infinity;
 #pragma omp simd reduction(min : min_derivative) reduction(max : largest)
-        for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t j = 0; j < n_; ++j) {
             const double at = slope[j] - z[j], violation = std::max(highest - at, 0.0);
             const double curvature_along = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
             const double min_curvature = 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300;
@@ -258,23 +238,22 @@ class PairDescentOn final : public PairDescent {
             min_derivative = at < min_derivative ? at : min_derivative;
             largest = out[j] > largest ? out[j] : largest;
         }
-        return {largest, min_derivative};
+        lowest_ = min_derivative;
+        return place_of(largest, out, n_);
     }
 
     // z += a K_i + b K_j
-    void add(std::size_t i, double a, std::size_t j, double b) {
-        add_multiples(rows_[i], a, rows_[j], b, z_.data(), n_);
-    }
-    SKPD_CLONES static void add_multiples(const double* one, double a, const double* other, double b, double* z,
-                                          std::size_t n) {
+    SKPD_CLONES void add(std::size_t i, double a, std::size_t j, double b) {
+        const double *one = rows_[i], *other = rows_[j];
+        double* z = z_.data();
 #pragma omp simd
-        for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
+        for (std::size_t k = 0; k < n_; ++k) z[k] += a * one[k] + b * other[k];
     }
 
     // sum_i c_i (l(y_i, z_i + b) + l*(y_i, theta_i) - theta_i (z_i + b)), with an update of b
     double gap() {
         if (has_intercept_) {
-            const std::size_t i = most_violating(left_, 1.0), j = most_violating(right_, -1.0);
+            const std::size_t i = most_violating(left_), j = most_violating(right_);
             highest_ = left_.slope[i] - z_[i];
             lowest_ = right_.slope[j] - z_[j];
         }

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -104,11 +105,9 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     }
 
     double recentre() override {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * theta_[i];
         settings_.offset = x_b_;
         ready_ = false;
-        return sum;
+        return std::inner_product(weights_.begin(), weights_.end(), theta_.begin(), 0.0);
     }
 
     void refresh() override {

@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <vector>
 
-#include "data/layouts.hpp"
+#include "data/curvature_factor.hpp"
 
 namespace skpd {
 
@@ -29,7 +30,6 @@ class ColumnProducts {
     double needed() const { return static_cast<double>(needed_); }
 
    private:
-    static constexpr std::size_t none = static_cast<std::size_t>(-1);  // the start of a column that is not collected
     static constexpr std::size_t all_rows_ratio = 8;  // a support with more than 1/8 of the entries reads all rows
 
     template <class T>
@@ -51,25 +51,20 @@ class ColumnProducts {
         needed_ = 0;
         if (support.empty()) return 0.0;
         const std::size_t n_entries = rows.n_entries();
-        if (begin_.empty()) {
-            begin_.assign(rows.n_minor, none);
-            end_.assign(rows.n_minor, none);
-        }
-        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
+        place_.resize(rows.n_minor, none);
+        const bool missing = std::any_of(support.begin(), support.end(), [&](auto j) { return place_[j] == none; });
         if (missing && reads_all_rows_) {
             by_rows(rows, x, out);
         } else {
             if (missing) collect(rows, likely);
             for (const std::uint32_t j : support) {
-                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
-                needed_ += end_[j] - begin_[j];
+                columns_.axpy(place_[j], x[j], out);
+                needed_ += columns_.length(place_[j]);
             }
         }
         reads_all_rows_ = all_rows_ratio * needed_ > n_entries;
         return static_cast<double>(missing ? n_entries : needed_);
     }
-
-    bool collected(std::size_t j) const { return begin_[j] != none; }
 
     template <class T, class I>
     void by_rows(const Sparse<T, I>& rows, const double* x, double* out) {
@@ -86,40 +81,21 @@ class ColumnProducts {
 
     template <class T, class I>
     void collect(const Sparse<T, I>& rows, const Likely& likely) {
-        struct Entry {
-            std::uint32_t row, column;
-            double value;
-        };
-        const std::size_t d = rows.n_minor;
-        std::vector<unsigned char> is_requested(d);
-        for (std::size_t j = 0; j < d; ++j) is_requested[j] = !collected(j) && likely(j);
-        std::vector<Entry> entries;
-        std::vector<std::size_t> count(d, 0);
-        for (std::size_t i = 0; i < rows.n_major; ++i)
-            rows.for_each(i, [&](std::size_t j, double a) {
-                if (!is_requested[j]) return;
-                entries.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
-                ++count[j];
-            });
-        std::size_t end = row_.size();
-        for (std::size_t j = 0; j < d; ++j)
-            if (is_requested[j]) {
-                begin_[j] = end_[j] = end;
-                end += count[j];
-            }
-        row_.resize(end);
-        value_.resize(end);
-        for (const auto& [row, column, value] : entries) {
-            const std::size_t to = end_[column]++;
-            row_[to] = row;
-            value_[to] = value;
+        std::vector<std::int64_t> requested;
+        for (std::size_t j = 0; j < rows.n_minor; ++j) {
+            if (place_[j] != none || !likely(j)) continue;
+            place_[j] = static_cast<std::uint32_t>(columns_.starts.size() - 1 + requested.size());
+            requested.push_back(static_cast<std::int64_t>(j));
         }
+        std::vector<std::size_t> all(rows.n_major);
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        const std::vector<double> scale(rows.n_major, 1.0);
+        columns_.collect(rows, all, scale, requested.data(), requested.size());
     }
 
     const MajorVectors rows_;
-    std::vector<std::size_t> begin_, end_;  // where the columns begin and end in row_ and value_
-    std::vector<std::uint32_t> row_;
-    std::vector<double> value_;
+    std::vector<std::uint32_t> place_;  // of each column among those that are collected
+    SparseColumns columns_;
     std::size_t needed_ = 0;
     bool reads_all_rows_ = true;
 };

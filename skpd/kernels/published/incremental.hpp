@@ -141,27 +141,25 @@ class IncrementalOn : public Incremental {
         ProxRow row = centre;
         row.step *= weights_[i];
         row.one *= y_[i];
-        ProxResult multipliers;
         ++n_updates;
+        const auto solve = [&](auto& trial) {
+            const auto [first, second] = prox_cases(trial, row, {p[i], r[i]});
+            p[i] = first, r[i] = second;
+            radius = trial.best_lam, intercept = trial.best_b;
+        };
         if constexpr (std::is_same_v<Epigraph, L2Epigraph>) {
             double A = 0.0;
             for (const double x : w) A += x * x;
             PlaneTrial trial{A, squares_[i], y_[i] * matrix_.dot(i, w.data()), row};
-            multipliers = prox_cases(trial, row, {p[i], r[i]});
+            solve(trial);
             if (trial.best_shift != 0.0) matrix_.axpy(i, trial.best_shift * y_[i], w.data());
             if (trial.best_factor != 1.0)
                 for (double& x : w) x *= trial.best_factor;
-            radius = trial.best_lam;
-            intercept = trial.best_b;
         } else {
             VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_};
-            multipliers = prox_cases(trial, row, {p[i], r[i]});
+            solve(trial);
             w.swap(best_);
-            radius = trial.best_lam;
-            intercept = trial.best_b;
         }
-        p[i] = multipliers.p;
-        r[i] = multipliers.r;
     }
 
     const MajorVectors matrix_;

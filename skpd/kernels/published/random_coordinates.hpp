@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -44,8 +45,8 @@ struct RandomCoordinates {
     // Recomputes the products X w, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> variables() const = 0;
-    // Returns the sum over all steps of the variables after each step.
-    virtual std::vector<double> sums() const = 0;
+    // Returns the sum over all steps of the variables after each step, if the method keeps it.
+    virtual std::vector<double> sums() const { return {}; }
     virtual std::size_t n_coordinates() const = 0;
 };
 
@@ -134,9 +135,6 @@ class CoordinatesOn : public RandomCoordinates {
         else
             for (std::size_t i = 0; i < n_; ++i) entry(i, 1.0);
     }
-    static double derivative(const Loss& loss, double y, double z) {
-        return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
-    }
     // w + argmin_t g t + L t^2 / 2 + alpha R_j(w + t)
     double minimise(std::size_t j, double w, double g, double L) const {
         const double v = w - g / L;
@@ -192,7 +190,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
             this->visit(j, [change, loss = this->loss_, y = problem_.y.data(), weights = problem_.weights.data(),
                             z = z_.data(), slope = slope_.data()](std::size_t i, double x) {
                 z[i] += change * x;
-                slope[i] = weights[i] * Base::derivative(loss, y[i], z[i]);
+                slope[i] = weights[i] * expansion(loss, y[i], z[i]).derivative;
             });
         }
     }
@@ -200,7 +198,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
         z_.assign(n_, 0.0);
         this->predict(w_, z_);
         for (std::size_t i = 0; i < n_; ++i)
-            slope_[i] = problem_.weights[i] * this->derivative(this->loss_, problem_.y[i], z_[i]);
+            slope_[i] = problem_.weights[i] * expansion(this->loss_, problem_.y[i], z_[i]).derivative;
         residual_ = this->mean_residual(w_);
     }
     std::vector<double> variables() const override { return this->completed(w_); }
@@ -215,17 +213,17 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     // the upper bound. From each s there is a proximal Newton step, which also tells on which side of s it is.
     double minimise_exactly(std::size_t j, double bound) const {
         const double length = bound - w_[j], unit = 4.0 * std::numeric_limits<double>::epsilon();
-        const Itself<Loss> of_row{this->loss_};
         double next = bound, low = 1.0, high = 1.0, start = 1.0;
         const auto excess = [&](double s) {
             const double w = w_[j] + s * length;
             double first = 0.0, size = 0.0, second = 0.0;
             this->visit(j, [&](std::size_t i, double x) {
                 const double z = z_[i] + s * length * x, weight = problem_.weights[i];
-                const double slope = weight * of_row.derivative(problem_.y[i], 0.0, z) * x;
+                const Expansion at_z = expansion(this->loss_, problem_.y[i], z);
+                const double slope = weight * at_z.derivative * x;
                 first += slope;
                 size += std::fabs(slope);
-                second += weight * of_row.curvature(problem_.y[i], 0.0, z) * x * x;
+                second += weight * at_z.second_derivative * x * x;
             });
             second = std::max(second, 1e-9 * curvature_[j]);
             next = this->minimise(j, w, first, second);
@@ -241,9 +239,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
     double gradient(std::size_t j) const {
         if (j < d_) return this->columns_.dot(j, slope_.data()) - means_[j] * residual_;
-        double sum = 0.0;
-        for (const double slope : slope_) sum += slope;
-        return sum;
+        return std::accumulate(slope_.begin(), slope_.end(), 0.0);
     }
 
     std::vector<double> z_, slope_, sums_;  // slope_i = c_i l'(y_i, z_i)
@@ -284,7 +280,7 @@ class ApproxOn final : public CoordinatesOn<Loss, Terms> {
                 double g = -means_[j] * (square * at_u + at_v);
                 this->visit(j, [&](std::size_t i, double x) {
                     const Row& row = rows_[i];
-                    g += row.weight * this->derivative(this->loss_, row.y, square * row.u + row.v) * x;
+                    g += row.weight * expansion(this->loss_, row.y, square * row.u + row.v).derivative * x;
                 });
                 next = this->minimise(j, w_[j], g, share_ * theta_ * curvature_[j]);
             }
@@ -317,7 +313,6 @@ class ApproxOn final : public CoordinatesOn<Loss, Terms> {
         for (std::size_t j = 0; j < out.size(); ++j) out[j] += last_ * last_ * u_[j];
         return this->completed(std::move(out));
     }
-    std::vector<double> sums() const override { return {}; }
 
    private:
     struct Row {

@@ -82,28 +82,22 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     const auto second = [&] { return row.flips() ? 1.0 + trial.m - kappa * trial.lam : -1.0; };
     const auto tol = [&] { return 1e-13 * (1.0 + std::fabs(trial.m) + (row.flips() ? kappa * trial.lam : 0.0)); };
 
-    // One piece is active: the corners, of which the one of the last visit of this row comes first.
+    // One piece is active: the corners, of which the one of the last visit of this row comes first. Piece 0 is the last
+    // one, the constant 0.
     const bool started_one = before.p == 1.0, started_two = before.r == 1.0;
-    double first_none = 0.0, second_none = 0.0, first_one = 0.0, second_one = 0.0, first_two = 0.0, second_two = -1.0;
-    const auto none = [&] {
-        trial.at(0.0, 0.0);
-        first_none = first(), second_none = second();
-        return keep(0.0, 0.0, first_none <= 0.0 && second_none <= 0.0);
+    double firsts[3] = {}, seconds[3] = {0.0, 0.0, -1.0};
+    const auto corner = [&](int piece) {
+        if (piece == 2 && !row.flips()) return false;
+        const double p = piece == 1 ? 1.0 : 0.0, r = piece == 2 ? 1.0 : 0.0;
+        trial.at(p, r);
+        const double a = firsts[piece] = first(), b = seconds[piece] = second();
+        if (piece == 0) return keep(p, r, a <= 0.0 && b <= 0.0);
+        return keep(p, r, piece == 1 ? a >= 0.0 && a >= b : b >= 0.0 && b >= a);
     };
-    const auto one = [&] {
-        trial.at(1.0, 0.0);
-        first_one = first(), second_one = second();
-        return keep(1.0, 0.0, first_one >= 0.0 && first_one >= second_one);
-    };
-    const auto two = [&] {
-        if (!row.flips()) return false;
-        trial.at(0.0, 1.0);
-        first_two = first(), second_two = second();
-        return keep(0.0, 1.0, second_two >= 0.0 && second_two >= first_two);
-    };
-    if (started_one && one()) return best;
-    if (started_two && two()) return best;
-    if (none() || (!started_one && one()) || (!started_two && two())) return best;
+    if ((started_one && corner(1)) || (started_two && corner(2)) || corner(0)) return best;
+    if ((!started_one && corner(1)) || (!started_two && corner(2))) return best;
+    const auto [first_none, first_one, first_two] = firsts;
+    const auto [second_none, second_one, second_two] = seconds;
 
     // Two pieces are active: the edges, along each of which one function decreases.
     const auto search = [&](auto at, auto gap, double at_zero, double at_one) {
@@ -222,12 +216,10 @@ struct PlaneTrial {
         factor = size > row.aperture * lam ? row.aperture * lam / size : 1.0;
         update_margin();
     }
-    double flipped(double t) const {
+    double flipped(double) const {
         // lam = (s + aperture size) / (1 + aperture^2) if the constraint is active, and lam = s otherwise.
-        const double target = 2.0 / row.kappa;
-        double s = target;
-        if (factor < 1.0) s = target * (1.0 + row.aperture * row.aperture) - row.aperture * norm();
-        (void)t;
+        double s = 2.0 / row.kappa;
+        if (factor < 1.0) s = s * (1.0 + row.aperture * row.aperture) - row.aperture * norm();
         return (s - row.lam0) / (row.step * row.kappa);
     }
     double objective() const {

@@ -18,7 +18,6 @@ import numpy as np
 from ..._typing import Array, Numbers
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...penalties import Penalty
 from ...problems import Point, Problem
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Entropic, Euclidean
@@ -132,20 +131,15 @@ class _Objectives(PrimalObjectives):
         self.in_loss = strong_convexity == "loss"
 
     def composite(self, w: Array, mu: float) -> Composite:
-        problem = self.problem
+        problem, penalty = self.problem, self.problem.penalty
         loss = self.loss = SmoothedLoss(problem.rows, mu, self.squares)
-        design, penalty, alpha = problem.design, problem.penalty, problem.alpha
-        weights = problem.weights
-        ridge, rest, rest_alpha = penalty.without_ridge()
-        ridge, rest_alpha = alpha * ridge, alpha * rest_alpha
-        curvature = weights * loss.smoothness
-        root = np.sqrt(curvature)
+        design, weights, alpha = problem.design, problem.weights, problem.alpha
+        ridge, rest, rest_share = penalty.without_ridge()
+        ridge, root = alpha * ridge, np.sqrt(weights * loss.smoothness)
         if self.entropic:
             return self.entropic_composite(loss, ridge)
-        in_loss, psi_alpha = 0.0, alpha
-        psi: Penalty | None = penalty
-        if self.in_loss:
-            in_loss, psi, psi_alpha = ridge, rest, rest_alpha
+        in_loss = ridge if self.in_loss else 0.0
+        psi, psi_alpha = (rest, alpha * rest_share) if self.in_loss else (penalty, alpha)
 
         def value(w: Array) -> float:
             # averages of points of a set are in it up to rounding, outside of which R is infinite
@@ -154,16 +148,18 @@ class _Objectives(PrimalObjectives):
         def prox(v: Array, step: float) -> Array:
             return v if psi is None else psi.prox(v, step * psi_alpha)
 
+        def matvec(v: Array) -> Array:
+            return root * design.matvec(v)
+
         if self.adaptive:
             direction = design.rmatvec(weights * loss(design.matvec(w))[2])
-            size = float(direction @ direction)
-            along = root * design.matvec(direction) if size > 0.0 else root
+            size, along = float(direction @ direction), matvec(direction)
             lipschitz = float(along @ along) / size if size > 0.0 else 1.0
         else:
-            lipschitz = spectral_norm_bound(
-                lambda v: root * design.matvec(v), lambda u: design.rmatvec(root * u),
-                design.shape, self.context.random_state,
-            ) ** 2  # fmt: skip
+            norm = spectral_norm_bound(
+                matvec, lambda u: design.rmatvec(root * u), design.shape, self.context.random_state
+            )
+            lipschitz = norm**2
         return Composite(
             loss, design.matvec, design.rmatvec, value, Euclidean(prox),
             lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
@@ -194,8 +190,7 @@ class _Objectives(PrimalObjectives):
 
         share = SETTINGS.first_entropic_share if self.adaptive else 1.0
         return Composite(
-            smooth, matvec, rmatvec, lambda x: 0.0, Entropic(),
-            lipschitz=radius**2 * largest * share,
+            smooth, matvec, rmatvec, lambda x: 0.0, Entropic(), radius**2 * largest * share,
             adaptive=self.adaptive,
         )  # fmt: skip
 
@@ -203,10 +198,7 @@ class _Objectives(PrimalObjectives):
         """A point in the interior of the simplex that represents w."""
         if not self.entropic:
             return w
-        parts = (
-            np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0)])
-            / self.problem.penalty.l1_radius
-        )
+        parts = np.concatenate([w, -w]).clip(0.0) / self.problem.penalty.l1_radius
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
         spread = SETTINGS.entropic_spread
         return cast(Array, (1.0 - spread) * x / np.sum(x) + spread / len(x))
@@ -214,10 +206,8 @@ class _Objectives(PrimalObjectives):
     def coef(self, x: Array) -> Array:
         if not self.entropic:
             return x
-        d = self.problem.n_coefficients
-        return self.problem.penalty.feasible(
-            self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
-        )
+        penalty, d = self.problem.penalty, self.problem.n_coefficients
+        return penalty.feasible(penalty.l1_radius * (x[:d] - x[d : 2 * d]))
 
     def intercept(self, iterate: Iterate) -> tuple[Array, Numbers]:
         """The linear predictions of an iterate and the best intercept, or one for each output."""

@@ -176,15 +176,15 @@ def hybrid(
         scheme, first_step = scheme or "geometric", first_step or experiment.first_step
         ratio, batch_size = ratio or experiment.ratio, batch_size or experiment.batch_size
     batch_size, scheme = batch_size or INCREMENTAL.batch_size, scheme or _scheme_of_table_1(terms)
-    first = first_step or _first_step(context, terms, batch_size)
+    n = max(int(np.count_nonzero(context.problem.weights)), 1)
+    first = first_step or _first_step(context, terms, batch_size, n)
     if scheme == "geometric":
         steps = _geometric(context, first, ratio or INCREMENTAL.ratio, cycles)
     else:
-        n, power = _n_weighted(context), 1.0 if scheme == "gamma/(nk)" else 0.5
+        power = 1.0 if scheme == "gamma/(nk)" else 0.5
         if gamma is None:
-            gamma = n * first
-            if terms.ridge > 0.0:
-                gamma = min(gamma, INCREMENTAL.ridge_gamma * batch_size / terms.ridge)
+            limit = INCREMENTAL.ridge_gamma * batch_size / terms.ridge if terms.ridge else np.inf
+            gamma = min(n * first, limit)
         first = gamma / n
         steps = (first / k**power for k in count(1))
     epochs = _Epochs(context, terms, shuffle)
@@ -203,17 +203,11 @@ def _scheme_of_table_1(terms: RobustTerms) -> Scheme:
     return "gamma/(nk)" if terms.ridge > 0.0 else "geometric"
 
 
-def _n_weighted(context: SolverContext) -> int:
-    """The number of rows whose weight is positive."""
-    return int(np.count_nonzero(context.problem.weights))
-
-
-def _first_step(context: SolverContext, terms: RobustTerms, batch_size: int) -> float:
-    """The default of alpha_0, from the mean square of a subgradient."""
+def _first_step(context: SolverContext, terms: RobustTerms, batch_size: int, n: int) -> float:
+    """The default of alpha_0, from the mean square of a subgradient; n rows have a weight."""
     square = float(np.sum(context.problem.squares))
     if np.isfinite(terms.kappa):
         square += min(terms.kappa * terms.kappa, INCREMENTAL.kappa_limit * square)
-    n = max(_n_weighted(context), 1)
     share = min(INCREMENTAL.first_step, INCREMENTAL.first_step_of_rows / n)
     return max(share * batch_size / (square or 1.0), np.finfo(float).tiny)
 
@@ -241,10 +235,10 @@ class _Epochs:
     def __init__(self, context: SolverContext, terms: RobustTerms, shuffle: bool) -> None:
         problem, start = context.problem, context.start
         self.context, self.terms, self.shuffle = context, terms, shuffle
-        self.design = problem.design.by_rows
+        matrix = problem.design.by_rows.matrix
         self.method = kernels.incremental(
-            self.design.matrix, problem.y, problem.weights, *terms, problem.fit_intercept,
-        )  # fmt: skip
+            matrix, problem.y, problem.weights, *terms, problem.fit_intercept
+        )
         if start is not None:
             coef = np.ascontiguousarray(start.coef[: problem.design.shape[1]])
             self.method.move(coef, terms.norm.value(coef), start.intercept)
@@ -266,12 +260,10 @@ class _Epochs:
         self.n_iter += 1
         self.sums += self.method.multipliers()
         self.n_sums += 1
-        if self.schedule.is_due(self.n_iter):
-            self.report()
-
-    def report(self) -> None:
-        theta = self.terms.dual_coef(self.context.problem.y, self.sums / self.n_sums)
-        coef = self.context.problem.extend(self.method.w(), self.method.intercept)
-        self.context.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
-        self.sums[:] = 0.0
-        self.n_sums = 0
+        if not self.schedule.is_due(self.n_iter):
+            return
+        problem, intercept = self.context.problem, self.method.intercept
+        theta = self.terms.dual_coef(problem.y, self.sums / self.n_sums)
+        coef = problem.extend(self.method.w(), intercept)
+        self.context.monitor.check(self.n_iter, Point(coef, intercept, theta))
+        self.sums, self.n_sums = np.zeros_like(self.sums), 0

@@ -68,16 +68,23 @@ def pdbfw(
     ValueError
         If the method is not defined for the penalty or the loss.
     """
-    _require(context.problem, step_size)
+    problem = context.problem
+    _require(problem, step_size)
     if delta is not None and n_coordinates is None:
         raise ValueError(
             f"delta of solver 'pdbfw' needs n_coordinates, for which it is, got delta={delta:g} "
             "alone."
         )
     if delta is None and step_size == "theory":
-        delta = _step_of_theory(context.problem) / (n_coordinates or 1)
-    steps = eta, (delta or 0.0) * (n_coordinates or 1)
-    compiled = _compiled(context, step_size, steps, (sparsity or 0, n_coordinates or 0))
+        delta = _step_of_theory(problem) / (n_coordinates or 1)
+    constant = _constant(problem)
+    offset = context.first.intercept / constant if constant > 0.0 else 0.0
+    compiled = kernels.block_frank_wolfe(
+        problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
+        context.first_theta, ridge_of(problem), problem.penalty.l1_radius, constant, offset,
+        step_size == "line-search", eta, (delta or 0.0) * (n_coordinates or 1), sparsity or 0,
+        n_coordinates or 0,
+    )  # fmt: skip
     solve_in_rounds(_BlockFrankWolfe(context, compiled, patience), context)
 
 
@@ -135,16 +142,3 @@ def _step_of_theory(problem: Problem) -> float:
     squares = problem.design.row_norms() ** 2 + _constant(problem) ** 2
     curvature = 12.5 * float(np.max(problem.weights * squares)) / ridge_of(problem)
     return 1.0 / (1.0 / problem.loss.smoothness + curvature) / largest
-
-
-def _compiled(
-    context: SolverContext, step_size: str, steps: tuple[float, float], counts: tuple[int, int]
-) -> Any:
-    """The compiled iteration; ``steps`` are eta and k times delta, ``counts`` s and k."""
-    problem, constant = context.problem, _constant(context.problem)
-    offset = context.first.intercept / constant if constant > 0.0 else 0.0
-    return kernels.block_frank_wolfe(
-        problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
-        context.first_theta, ridge_of(problem), problem.penalty.l1_radius, constant, offset,
-        step_size == "line-search", *steps, *counts,
-    )  # fmt: skip

@@ -1,7 +1,5 @@
 """The spaces of the variables of Pdprox: dual ones of the rows, and coefficients."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..._typing import Array
@@ -74,10 +72,7 @@ class Vectors:
     def __init__(self, context: SolverContext) -> None:
         self.context = context
         self.problem: Problem = context.problem
-
-    @cached_property
-    def side(self) -> DualSide:
-        return DualSide.of(self.problem)
+        self.side = DualSide.of(self.problem)
 
     def start(self) -> Array:
         start, problem = self.context.start, self.problem

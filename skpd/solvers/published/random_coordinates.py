@@ -25,7 +25,7 @@ An iteration is an epoch, in which as many coordinates are drawn as there are, u
 from collections import deque
 from collections.abc import Callable
 from numbers import Real
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -134,12 +134,10 @@ def _has_primal_coordinates(problem: Problem) -> bool:
 def _has_dual_coordinates(problem: Problem) -> bool:
     """Whether the methods apply to the dual variables: l2 > 0, the same terms, no intercept."""
     penalty = problem.penalty
-    if problem.fit_intercept or not problem.loss.is_compiled:
-        return False
-    if penalty.structure is not Structure.SEPARABLE:
+    if problem.fit_intercept or penalty.structure is not Structure.SEPARABLE:
         return False
     alike = all(np.min(term) == np.max(term) for term in penalty.terms)
-    return alike and bool(np.min(penalty.terms[1]) > 0.0)
+    return problem.loss.is_compiled and alike and bool(np.min(penalty.terms[1]) > 0.0)
 
 
 def has_coordinates(problem: Problem) -> bool:
@@ -149,53 +147,52 @@ def has_coordinates(problem: Problem) -> bool:
     return _has_primal_coordinates(problem) or _has_dual_coordinates(problem)
 
 
-class _Columns:
+class _Side(NamedTuple):
+    """A method on columns or rows, and the point of its variables."""
+
+    descent: Any
+    point: Callable[[Array], Point]
+
+
+def _columns(context: SolverContext, method: Callable[..., Any], per_step: int) -> _Side:
     """The iterates of coefficients."""
+    problem, loss = context.problem, context.problem.loss
 
-    def __init__(self, context: SolverContext, method: Callable[..., Any], per_step: int) -> None:
-        problem = self.problem = context.problem
-        penalty = problem.penalty
-        self.descent = method(
-            problem.design.transposed.by_rows.matrix, problem.loss.evaluator,
-            problem.loss.smoothness, problem.y, problem.weights,
-            penalty.kernel_terms(1.0, problem.n_coefficients), problem.alpha,
-            problem.fit_intercept, problem.join(context.first.coef, context.first.intercept),
-            context.seed(), per_step,
-        )  # fmt: skip
+    def point(variables: Array) -> Point:
+        theta = loss.gradient(problem.y, problem.matvec(variables))
+        return Point(*problem.split(variables), theta)
 
-    def point(self, variables: Array) -> Point:
-        problem = self.problem
-        theta = problem.loss.gradient(problem.y, problem.matvec(variables))
-        coef, intercept = problem.split(variables)
-        return Point(coef, intercept, theta)
+    return _Side(method(
+        problem.design.transposed.by_rows.matrix, loss.evaluator, loss.smoothness, problem.y,
+        problem.weights, problem.penalty.kernel_terms(1.0, problem.n_coefficients), problem.alpha,
+        problem.fit_intercept, problem.join(context.first.coef, context.first.intercept),
+        context.seed(), per_step,
+    ), point)  # fmt: skip
 
 
-class _Rows:
+def _rows(context: SolverContext, method: Callable[..., Any], per_step: int) -> _Side:
     """The iterates of dual variables v_i = c_i theta_i."""
+    problem, weights = context.problem, context.problem.weights
+    l1, l2, lower, upper = (float(np.min(term)) for term in problem.penalty.terms)
+    ridge, threshold = problem.alpha * l2, problem.alpha * l1
 
-    def __init__(self, context: SolverContext, method: Callable[..., Any], per_step: int) -> None:
-        problem = self.problem = context.problem
-        l1, l2, lower, upper = (float(np.min(term)) for term in problem.penalty.terms)
-        ridge, self.threshold = problem.alpha * l2, problem.alpha * l1
-        self.ridge, self.bounds = ridge, (lower, upper)
-        conjugate = kernels.ResidualLoss(-ridge * upper, -ridge * lower, self.threshold, 1.0)
-        self.descent = method(
-            problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
-            conjugate, ridge, problem.weights * context.first_theta, context.seed(), per_step,
-        )  # fmt: skip
-
-    def point(self, variables: Array) -> Point:
-        weights = self.problem.weights
+    def point(variables: Array) -> Point:
         theta = np.divide(variables, weights, out=np.zeros_like(variables), where=weights > 0.0)
-        theta = self.problem.loss.project_dual(self.problem.y, theta)  # rid of rounding errors
-        slopes = soft_threshold(-self.problem.products(theta)[0], self.threshold)
-        return Point((slopes / self.ridge).clip(*self.bounds), 0.0, theta)
+        theta = problem.loss.project_dual(problem.y, theta)  # rid of rounding errors
+        slopes = soft_threshold(-problem.products(theta)[0], threshold)
+        return Point((slopes / ridge).clip(lower, upper), 0.0, theta)
+
+    conjugate = kernels.ResidualLoss(-ridge * upper, -ridge * lower, threshold, 1.0)
+    return _Side(method(
+        problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, weights, conjugate,
+        ridge, weights * context.first_theta, context.seed(), per_step,
+    ), point)  # fmt: skip
 
 
 def _side(
     context: SolverContext, solver: str, variables: str,
     methods: tuple[Callable[..., Any], Callable[..., Any]], per_step: int = 1,
-) -> "_Columns | _Rows":  # fmt: skip
+) -> _Side:  # fmt: skip
     """The variables of a method for columns or for rows.
 
     Raises
@@ -218,13 +215,13 @@ def _side(
         )
     of_columns, of_rows = methods
     if variables == "dual" or not _has_primal_coordinates(problem):
-        return _Rows(context, of_rows, per_step)
-    return _Columns(context, of_columns, per_step)
+        return _rows(context, of_rows, per_step)
+    return _columns(context, of_columns, per_step)
 
 
 def _iterate(
     context: SolverContext,
-    side: "_Columns | _Rows",
+    side: _Side,
     per_step: int = 1,
     averaged: Callable[[int], Array] | None = None,
 ) -> None:

@@ -119,14 +119,12 @@ def prox_squares(problem: Problem, random_state: np.random.RandomState) -> Array
     """
     design, weights = problem.design, problem.weights
     v = random_state.standard_normal(design.shape[1])
-    product = design.matvec(v)
     for _ in range(SETTINGS.power_steps):
-        v = design.rmatvec(weights * product)
+        v = design.rmatvec(weights * design.matvec(v))
         norm = float(np.linalg.norm(v))
         if norm == 0.0:
             return np.ones(design.shape[0])
         v /= norm
-        product = design.matvec(v)
-    squares = np.abs(product)
+    squares = np.abs(design.matvec(v))
     squares = np.maximum(squares, SETTINGS.least_square * float(weights @ squares))
     return squares / float(weights @ squares)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..._typing import Array, Indices
 from ...designs import spectral_norm_bound
 from ...losses import Loss
 from ..frank_wolfe.trace_norm import TraceNormIterate
@@ -55,7 +54,9 @@ def block_frank_wolfe(
             step = (delta or of_all / (k * largest)) * problem.weights
             moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
             moves = problem.prox_dual(moved, step).reshape(theta.shape) - theta
-            rows, theta = _largest_rows(moves, k), theta.copy()
+            # the k rows with the largest moves, of equal ones the first, in order
+            rows = np.sort(np.argsort(-np.sum(moves**2, axis=1), kind="stable")[:k])
+            theta = theta.copy()
             theta[rows] += moves[rows]
             G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
             iterate.W, iterate.theta = W, theta
@@ -74,8 +75,3 @@ def _step_of_theory(iterate: TraceNormIterate, loss: Loss) -> float:
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     of_rows = norm**2 * len(table.weights) * float(np.max(table.weights))
     return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
-
-
-def _largest_rows(moves: Array, k: int) -> Indices:
-    """The k rows with the largest moves, of equal ones the first, in order."""
-    return np.sort(np.argsort(-np.sum(moves**2, axis=1), kind="stable")[:k])
