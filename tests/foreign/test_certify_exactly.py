@@ -160,7 +160,6 @@ def test_rigorous_is_not_tighter(cancer, diabetes):
     X = StandardScaler().fit_transform(X)
     for estimator, data in (
         (lm.LogisticRegression(tol=1e-8), (X, y)),
-        (lm.HuberRegressor(), diabetes),
         (lm.Lasso(alpha=1.0), diabetes),
         (LinearSVC(loss="hinge", C=0.01, random_state=0, max_iter=10**5), cancer),
         (l1_logistic(1.0, solver="liblinear", tol=1e-4), cancer),

@@ -199,7 +199,6 @@ def test_objective_by_hand(cancer):
 @pytest.mark.parametrize(
     "estimator, message",
     [
-        (lm.HuberRegressor(alpha=0.0), "alpha must be in"),
         (lm.SGDClassifier(loss="perceptron"), "'perceptron'"),
     ],
     ids=str,

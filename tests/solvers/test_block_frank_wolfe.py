@@ -99,7 +99,7 @@ def test_what_is_selected_over_the_ball(rng):
         assert all(attempt.reason for attempt in attempts)
         return [METHODS[attempt.key].name for attempt in attempts]
 
-    rest = ["interior-point", "interior-point", "hybrid-gradient"]
+    rest = ["interior-point", "hybrid-gradient"]
     assert names(SmoothedHinge(), SquaredL2OnL1Ball(2.0)) == ["block-frank-wolfe", *rest]
     assert names(SmoothedHinge(), L1Ball(2.0)) == rest
     assert names(Logistic(), SquaredL2OnL1Ball(2.0)) == rest

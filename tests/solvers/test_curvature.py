@@ -134,7 +134,7 @@ def test_a_newton_step_counts_coordinates_of_a_group_that_it_leaves():
     """Newton's method takes x from 1.15 to -1.52 on sqrt(x^2 + 1), which is larger there."""
     p, r = np.array([1.15, 1.0]), np.zeros(2)
     group = kernels.GroupedCoordinates(0.0, np.ones(1), np.array([0, 2]))
-    kernels.minimise_grouped(np.diag([1e-9, 0.0]), group, p, r, sweeps=0, tol=-1.0, rounds=2)
+    kernels.minimise_grouped(np.diag([1e-9, 0.0]), group, p, r, 0, -1.0, 2)
     assert p[1] == 1.0 and abs(p[0]) < 1.15
 
 

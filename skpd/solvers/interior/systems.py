@@ -252,7 +252,8 @@ class FeatureSystem(NewtonSystem):
         rows: Array = np.sqrt(self.h)[:, np.newaxis] * table
         if self.blocks is None:
             return rows
-        products = self.blocks @ table.reshape(len(self.blocks), -1, self.n_core)
+        n, *_, K = self.blocks.shape  # rows of linear constraints follow those of the data
+        products = self.blocks @ table[: n * K].reshape(n, K, self.n_core)
         return np.vstack([rows[self.h > 0.0], products.reshape(-1, self.n_core)])
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:

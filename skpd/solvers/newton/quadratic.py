@@ -93,10 +93,39 @@ def _by_matrix(
         kernels.minimise_grouped(H.matrix, coordinates, p, r, sweeps, tol, rounds)
     else:
         sweeps += min(len(p) // 20, 20)
-        kernels.minimise_separable(
-            H.system, H.matrix, names, coordinates, p, r, sweeps, tol, rounds
+        few = len(p) <= QUADRATIC.few_coefficients
+        first = rounds if few else QUADRATIC.rounds
+        settled = kernels.minimise_separable(
+            H.system, H.matrix, names, coordinates, p, r, sweeps, tol, first
         )
+        if not (settled or few):
+            _by_proximal_points(H.matrix, names, coordinates, p, r, sweeps, tol)
     return p
+
+
+def _by_proximal_points(
+    H: Array, names: Indices, coordinates: Any, p: Array, r: Array, sweeps: int, tol: float
+) -> None:
+    """Minimise a model whose matrix may be singular by minimisers near the last one.
+
+    Each adds half a squared distance from the last (Rockafellar, 1976), with a weight that makes
+    the matrix regular, so that few Newton steps find it.
+    """
+    system, ridge = (
+        kernels.SupportSystem(),
+        QUADRATIC.proximal_ridge * float(np.mean(H.diagonal())),
+    )
+    damped = H.copy()
+    damped.ravel()[:: len(H) + 1] += ridge
+    for _ in range(QUADRATIC.most_rounds):
+        before = p.copy()
+        kernels.minimise_separable(
+            system, damped, names, coordinates, p, r, sweeps, tol, QUADRATIC.most_rounds
+        )
+        pull = ridge * (p - before)
+        r -= pull
+        if kernels.max_abs(pull) <= tol:
+            break
 
 
 def _by_columns(

@@ -166,6 +166,11 @@ class QuadraticSettings:
     most_rounds: int = 50
     # Sweeps of coordinate descent between Newton steps, for small problems
     sweeps: int = 5
+    # Turns of both after which proximal points take fewer, as H may be singular; the weight of the
+    # distance, in mean curvatures; and so few coefficients that these turns are faster
+    rounds: int = 4
+    proximal_ridge: float = 1e-3
+    few_coefficients: int = 100
     # The most coefficients in groups for which Newton steps are faster than sweeps alone, as each
     # needs a new factor, and the most sweeps for more
     small_groups: int = 400
