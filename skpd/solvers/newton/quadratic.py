@@ -111,11 +111,8 @@ def _by_proximal_points(
     Each adds half a squared distance from the last (Rockafellar, 1976), with a weight that makes
     the matrix regular, so that few Newton steps find it.
     """
-    system, ridge = (
-        kernels.SupportSystem(),
-        QUADRATIC.proximal_ridge * float(np.mean(H.diagonal())),
-    )
-    damped = H.copy()
+    ridge = QUADRATIC.proximal_ridge * float(np.mean(H.diagonal()))
+    system, damped = kernels.SupportSystem(), H.copy()
     damped.ravel()[:: len(H) + 1] += ridge
     for _ in range(QUADRATIC.most_rounds):
         before = p.copy()
