@@ -7,9 +7,8 @@ intercept is the coefficient of a constant column of suitable size, the proximal
 squared l2 penalty.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def constant_column(problem: Problem, ridge: float) -> float:
     return float(np.clip(constant, 1.0 / SETTINGS.largest_constant, SETTINGS.largest_constant))
 
 
-class MethodInRounds(ABC):
+class MethodInRounds(Protocol):
     """The base class of methods for a problem with a proximal term on its intercept.
 
     Attributes
@@ -78,11 +77,9 @@ class MethodInRounds(ABC):
     constant: float
 
     @property
-    @abstractmethod
     def exhausted(self) -> bool:
         """Whether the method has reached its own limit of work."""
 
-    @abstractmethod
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         """Iterate until the gap is at most ``accuracy``, with at most ``most`` iterations.
 
@@ -90,7 +87,6 @@ class MethodInRounds(ABC):
         gap, which is larger than ``accuracy`` if the method is to be called again.
         """
 
-    @abstractmethod
     def point(self) -> Point:
         """The current primal and dual point."""
 

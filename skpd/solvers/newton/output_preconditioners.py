@@ -5,11 +5,10 @@ and G = sum_i w_i x_i x_i' over the features, where the w_i sum to 1. C accounts
 without curvature: for losses of classes, adding a number to all outputs does not change them.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -20,14 +19,12 @@ from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
 
-class Preconditioner(ABC):
+class Preconditioner(Protocol):
     """The base class of an approximate inverse M^-1 of a matrix over the entries of a table."""
 
-    @abstractmethod
     def times(self, table: Array) -> Array:
         """The product of M^-1 with a table."""
 
-    @abstractmethod
     def between(self, rows: Indices, u: Array) -> Array:
         """The numbers (e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, as a matrix.
 
