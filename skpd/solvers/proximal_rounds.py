@@ -7,7 +7,6 @@ intercept is the coefficient of a constant column of suitable size, the proximal
 squared l2 penalty.
 """
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +16,6 @@ from .certificate_schedule import CERTIFY_AT, FINER
 from .solver_context import SolverContext
 
 
-@dataclass(frozen=True)
 class RoundsSettings:
     """Settings of the rounds, which no proof depends on."""
 

@@ -1,9 +1,6 @@
 """Settings of the selection of methods (`skpd.solvers.rules`)."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class SelectionSettings:
     """Settings of the selection, with costs in the units of `skpd.designs.newton_cost`."""
 

@@ -1,11 +1,8 @@
 """The settings of accelerated gradients, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 
-@dataclass(frozen=True)
 class AcceleratedSettings:
     """Settings of the estimate functions and their search, which no proof depends on."""
 
@@ -49,7 +46,6 @@ class AcceleratedSettings:
 SETTINGS = AcceleratedSettings()
 
 
-@dataclass(frozen=True)
 class GradientSettings:
     """Settings of accelerated proximal gradients, which no proof depends on."""
 

@@ -1,9 +1,6 @@
 """The settings of the conditional gradient methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class BallSettings:
     """Settings of the methods that are tried for an l1 ball."""
 
@@ -29,7 +26,6 @@ class BallSettings:
     inside: float = 1.0 - 1e-15
 
 
-@dataclass(frozen=True)
 class TraceNormSettings:
     """Settings of primal-dual block Frank-Wolfe over the trace-norm ball."""
 

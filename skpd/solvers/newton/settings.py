@@ -18,7 +18,6 @@ class Accuracy:
     kinked: float
 
 
-@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
@@ -158,7 +157,6 @@ class MultiplierSettings:
     sample_steps: int = 100
 
 
-@dataclass(frozen=True)
 class QuadraticSettings:
     """Settings of the penalised quadratic problems that Newton steps solve."""
 
@@ -189,7 +187,6 @@ SCHEDULE = ScheduleSettings(certify_at=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 
 
-@dataclass(frozen=True)
 class OutputQuadraticSettings:
     """Settings of the penalised quadratic problems in a matrix of coefficients."""
 

@@ -1,7 +1,6 @@
 """Penalties V(||w||) by rounds of problems with s ||w||, for slopes s of V at their norms."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import Any
 
@@ -13,7 +12,6 @@ from ..solver_context import SolverContext
 Method = Callable[..., None]
 
 
-@dataclass(frozen=True)
 class SlopeSettings:
     """Settings of the rounds."""
 

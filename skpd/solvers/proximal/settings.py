@@ -1,9 +1,6 @@
 """The settings of the primal-dual proximal methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class RestartSettings:
     """Settings of the restarted primal-dual hybrid gradient, which no proof depends on."""
 

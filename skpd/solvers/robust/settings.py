@@ -1,11 +1,8 @@
 """The settings of the methods for the robust SVM, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 
-@dataclass(frozen=True)
 class SelectionSettings:
     """Settings of the selection of methods."""
 
@@ -17,7 +14,6 @@ class SelectionSettings:
     least_cost: float = 1.5e8
 
 
-@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
@@ -80,7 +76,6 @@ class MultiplierSettings:
     norm_rounding: float = 1e-12
 
 
-@dataclass(frozen=True)
 class IncrementalSettings:
     """Settings of the incremental methods that their paper does not specify."""
 

@@ -1,13 +1,10 @@
 """The settings of the methods for structured losses, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 SCHEDULE = ScheduleSettings(patience=200)
 
 
-@dataclass(frozen=True)
 class BundleSettings:
     """Settings of the cutting-plane method, which no proof depends on."""
 
@@ -46,7 +43,6 @@ class BundleSettings:
 SETTINGS = BundleSettings()
 
 
-@dataclass(frozen=True)
 class ThresholdRowsSettings:
     """Settings of ordered classes with a row for each sample and threshold."""
 
@@ -59,7 +55,6 @@ class ThresholdRowsSettings:
 ROWS = ThresholdRowsSettings()
 
 
-@dataclass(frozen=True)
 class GradientSettings:
     """Settings of the methods for soft maxima, which no proof depends on."""
 
