@@ -285,9 +285,11 @@ def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, m
         system.clear()
         system.diagonal[: d * K] += 0.1
         h = rng.uniform(0.1, 2.0, n * K)
-        system.add_blocks(roots) if in_blocks else system.add_rows(h)
-        system.take_penalty_rows(of_penalty)
-        system.take_groups(starts, scales, v)
+        if in_blocks:
+            system.blocks = roots
+        else:
+            system.add_rows(h)
+        system.penalty_rows, system.groups = of_penalty, (starts, scales, v)
         system.borders[:] = borders = rng.normal(size=(len(X.T), 2))
         system.prepare()
         root = sp.block_diag(roots).toarray() if in_blocks else np.diag(np.sqrt(h))

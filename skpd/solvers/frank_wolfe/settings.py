@@ -20,8 +20,6 @@ class BallSettings:
     # decreases
     multiplier_factor: float = 10.0
     most_decreases: int = 12
-    # Accuracy of the logarithm of the multiplier; the gap usually ends the search earlier
-    root_accuracy: float = 1e-14
     # Factor of coefficients scaled to the sphere, which are inside the ball in spite of rounding
     inside: float = 1.0 - 1e-15
 

@@ -77,7 +77,7 @@ class OutputDifferences(Predictions):
 
     def add_curvature(self, h: Array, system: Any) -> None:
         roots = np.sqrt(h).reshape(-1, self.n_outputs - 1, 1)
-        system.add_blocks(roots * np.diff(np.eye(self.n_outputs), axis=0))
+        system.blocks = roots * np.diff(np.eye(self.n_outputs), axis=0)
 
 
 class Coefficients(Map):
@@ -152,7 +152,7 @@ class Differences(Map):
         differences = sp.diags_array(
             (-np.sqrt(h), np.sqrt(h)), offsets=(0, 1), shape=(len(h), self.size)
         )
-        system.take_penalty_rows(differences)
+        system.penalty_rows = differences
 
 
 class Combinations(Map):

@@ -16,7 +16,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import GramMatrices, OutputColumns
 from .settings import OUTPUT_QUADRATIC as SETTINGS
-from .settings import QUADRATIC
 
 
 class Preconditioner(Protocol):
@@ -101,7 +100,9 @@ class _Averaged(Preconditioner):
         self.support, self.common = support, common
         min_value = SETTINGS.least_curvature * np.maximum(M.diagonal(), np.finfo(float).tiny)
         self.ridge = np.maximum(ridge, min_value)[:, np.newaxis]
-        self._factor = _factor(M, ridge)
+        M.ravel()[:: len(M) + 1] += ridge
+        M.ravel()[:: len(M) + 1] *= 1.0 + 1e-14  # positive definite in spite of rounding
+        self._factor = cho_factor(M, lower=True, check_finite=False)
 
     def times(self, table: Array) -> Array:
         out, on_support = np.zeros_like(table), table[self.support]
@@ -182,13 +183,6 @@ def without_rows(
         return out + inner.times(more)
 
     return times
-
-
-def _factor(M: Array, ridge: Array) -> Any:
-    """The Cholesky factor of M + diag(ridge), in the place of M."""
-    M.ravel()[:: len(M) + 1] += ridge
-    M.ravel()[:: len(M) + 1] *= QUADRATIC.diagonal_factor
-    return cho_factor(M, lower=True, check_finite=False)
 
 
 def _diagonal(H: GramMatrices | OutputColumns, inside: Any, ridge: Array) -> Preconditioner:

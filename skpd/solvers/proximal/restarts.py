@@ -135,6 +135,6 @@ def iterate_with_restarts(
 def balanced_weight(primal_weight: float, distance: float, dual_distance: float) -> float:
     """The primal weight moved half way, on a log scale, to the ratio of distances."""
     smaller, larger = min(distance, dual_distance), max(distance, dual_distance)
-    if smaller > SETTINGS.distance_rounding * larger:
+    if smaller > 1e-10 * larger:  # which may otherwise be a rounding error
         return float(np.sqrt(primal_weight * dual_distance / distance))
     return primal_weight

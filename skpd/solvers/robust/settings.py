@@ -98,9 +98,7 @@ class IncrementalSettings:
     prox_tol: float = 1e-2
     # The largest gamma for a row of a mini-batch, in units of the inverse of the ridge
     ridge_gamma: float = 5.0
-    # The last step of a cycle, as a share of the first, is the tolerance, and at least this; and
-    # the first step of the next cycle, as a share of the first one
-    least_step: float = 1e-12
+    # The first step of the next cycle, as a share of the first one
     cycle_start: float = 0.1
 
 
