@@ -7,9 +7,7 @@ intercept is the coefficient of a constant column of suitable size, the proximal
 squared l2 penalty.
 """
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,33 +15,23 @@ from ..problems import Point, Problem
 from .certificate_schedule import CERTIFY_AT, FINER
 from .solver_context import SolverContext
 
-
-@dataclass(frozen=True)
-class RoundsSettings:
-    """Settings of the rounds, which no proof depends on."""
-
-    # Weight of the proximal term on the intercept, in units of the loss of the best constant over
-    # the squared scale of predictions. With this weight a few rounds suffice, and the conditioning
-    # is similar to that without the term. It is divided by the number of classes, as each has a
-    # share of the rows.
-    proximal_weight: float = 1e-2
-    # The least square of the constant column, summed over the rows, in units of the mean square of
-    # a singular value of X: with less, a round moves the intercept of separable data by a small
-    # share of what is left, as the objective hardly depends on it; with much more, sweeps over the
-    # rows converge slowly.
-    least_square: float = 9.0
-    # A bound on the entries of the constant column and their inverses, against under- and overflow
-    largest_constant: float = 1e100
-    # The gap at which the first round ends, in units of the loss of the best constant; and those
-    # of later rounds, as a share of the effect of the last change of the intercept, and as a share
-    # of the last gap. The last number is also the share of the requested gap at which the last
-    # round ends, as the change of the intercept accounts for the rest.
-    first_gap: float = 0.1
-    gap_of_move: float = 0.3
-    gap_factor: float = 0.5
-
-
-SETTINGS = RoundsSettings()
+# Weight of the proximal term on the intercept, in units of the loss of the best constant over
+# the squared scale of predictions. With this weight a few rounds suffice, and the conditioning
+# is similar to that without the term. It is divided by the number of classes, as each has a
+# share of the rows.
+PROXIMAL_WEIGHT = 1e-2
+# The least square of the constant column, summed over the rows, in units of the mean square of
+# a singular value of X: with less, a round moves the intercept of separable data by a small
+# share of what is left, as the objective hardly depends on it; with much more, sweeps over the
+# rows converge slowly.
+LEAST_SQUARE = 9.0
+# The gap at which the first round ends, in units of the loss of the best constant; and those
+# of later rounds, as a share of the effect of the last change of the intercept, and as a share
+# of the last gap. The last number is also the share of the requested gap at which the last
+# round ends, as the change of the intercept accounts for the rest.
+FIRST_GAP = 0.1
+GAP_OF_MOVE = 0.3
+GAP_FACTOR = 0.5
 
 
 def constant_column(problem: Problem, ridge: float) -> float:
@@ -55,14 +43,14 @@ def constant_column(problem: Problem, ridge: float) -> float:
         return 0.0
     curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
     curvature /= problem.n_outputs
-    constant = np.sqrt(ridge / SETTINGS.proximal_weight) / np.sqrt(curvature)
+    constant = np.sqrt(ridge / PROXIMAL_WEIGHT) / np.sqrt(curvature)
     square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
     smaller_side = min(problem.n_samples, problem.n_coefficients)
-    constant = max(constant, np.sqrt(SETTINGS.least_square * square_of_rows / smaller_side))
-    return float(np.clip(constant, 1.0 / SETTINGS.largest_constant, SETTINGS.largest_constant))
+    constant = max(constant, np.sqrt(LEAST_SQUARE * square_of_rows / smaller_side))
+    return float(np.clip(constant, 1e-100, 1e100))  # against under- and overflow
 
 
-class MethodInRounds(ABC):
+class MethodInRounds(Protocol):
     """The base class of methods for a problem with a proximal term on its intercept.
 
     Attributes
@@ -78,11 +66,9 @@ class MethodInRounds(ABC):
     constant: float
 
     @property
-    @abstractmethod
     def exhausted(self) -> bool:
         """Whether the method has reached its own limit of work."""
 
-    @abstractmethod
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         """Iterate until the gap is at most ``accuracy``, with at most ``most`` iterations.
 
@@ -90,7 +76,6 @@ class MethodInRounds(ABC):
         gap, which is larger than ``accuracy`` if the method is to be called again.
         """
 
-    @abstractmethod
     def point(self) -> Point:
         """The current primal and dual point."""
 
@@ -98,11 +83,11 @@ class MethodInRounds(ABC):
 def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = context.problem, context.monitor, method.constant > 0.0
-    share = SETTINGS.gap_factor if free else CERTIFY_AT
-    inner = SETTINGS.first_gap * problem.objective_unit if free else 0.0
+    share = GAP_FACTOR if free else CERTIFY_AT
+    inner = FIRST_GAP * problem.objective_unit if free else 0.0
     n_iter = monitor.n_iter
     while not (context.is_over(n_iter) or method.exhausted):
-        goal = max(context.goal, np.finfo(float).tiny)
+        goal = max(context.monitor.goal, np.finfo(float).tiny)
         accuracy = max(share * goal, inner)
         taken, gap = method.run(accuracy, context.max_iter - n_iter)
         n_iter += taken
@@ -117,4 +102,4 @@ def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
                 return
             method.compiled.refresh()
             share *= FINER
-        inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)
+        inner = min(GAP_OF_MOVE * moved, GAP_FACTOR * inner)

@@ -54,22 +54,8 @@ class Attempt(NamedTuple):
     options: Mapping[str, Value] = MappingProxyType({})
 
 
-class Rule(NamedTuple):
-    """The attempts for problems of some form.
-
-    Attributes
-    ----------
-    applies : callable
-        Whether the rule is for a problem.
-    attempts : callable
-        The attempts for a problem, given whether there is a start.
-    reason : str
-        The reason why these problems have a rule.
-    """
-
-    applies: Callable[[Problem], bool]
-    attempts: Callable[[Problem, bool], list[Attempt]]
-    reason: str
+# Whether a rule is for a problem, and its attempts, given whether there is a start
+Rule = tuple[Callable[[Problem], bool], Callable[[Problem, bool], list[Attempt]]]
 
 
 def _parts(problem: Problem, warm: bool) -> list[Attempt]:
@@ -118,7 +104,7 @@ def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
     (n, d), outputs = problem.design.shape, problem.rows.of_outputs
     trials = []
     if not outputs and ENGINES["dual-descent"].supports(problem):
-        budget = SETTINGS.share_of_gram * n * n * d / BLAS
+        budget = n * n * d / BLAS  # the cost of the Gram matrix of the rows
         trials.append(Attempt("dual-descent", "a few passes may suffice", budget))
     usual = (_several_outputs if outputs else _parts)(problem, warm)
     return [*trials, Attempt("row space", "an n x n table in place of X"), *usual]
@@ -228,8 +214,8 @@ def _outputs_in_parts(
         options = {}
         if ENGINES["interior-point in the row space"].supports(problem):
             attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
-            of_system = problem.n_samples**3 / n_entries
-            options["most_passes"] = SETTINGS.passes_per_system * of_system
+            # passes that take as long as a system of this method
+            options["most_passes"] = problem.n_samples**3 / n_entries
         attempts.insert(
             0, Attempt("dual-descent of classes", "its own dual steps", options=options)
         )
@@ -351,23 +337,24 @@ def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
     return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
-# The rules by the form of a problem; the first that applies is taken
-RULES = [
-    Rule(lambda p: p.loss.has_radius, _robust_svm, "the loss of a row has a radius"),
-    Rule(
-        lambda p: p.penalty.structure is Structure.PER_ROW,
-        lambda p, warm: [Attempt("pair-descent", "one kernel and a squared norm")],
-        "coefficients are weights of the rows",
-    ),
-    Rule(lambda p: p.constraints is not None, _linear_constraints, "one method has such terms"),
-    Rule(lambda p: not p.rows.in_memory, _shards, "passes over the rows cost most"),
-    Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
-    Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
-    Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
-    Rule(has_smooth_row_space, _row_space, "an n x n table is much smaller than X"),
-    Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
-    Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
-    Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
-    Rule(lambda p: p.penalty.structure.is_block_separable, _parts, "a working set of features"),
-    Rule(lambda p: True, _whole_penalty, "a penalty of all features together"),
-]  # fmt: skip
+def _pairs(problem: Problem, _: bool) -> list[Attempt]:
+    """Weights of the rows of a kernel matrix."""
+    return [Attempt("pair-descent", "one kernel and a squared norm")]
+
+
+# The rules by the form of a problem, with their reasons; the first that applies is taken
+RULES: list[Rule] = [
+    (lambda p: p.loss.has_radius, _robust_svm),  # the loss of a row has a radius
+    (lambda p: p.penalty.structure is Structure.PER_ROW, _pairs),  # weights of the rows
+    (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
+    (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most
+    (lambda p: p.rows.of_entries, _entries),  # coefficients are factors
+    (lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima),  # a smooth loss of all
+    (lambda p: p.rows.of_scores, _maxima),  # a loss of all rows together
+    (has_smooth_row_space, _row_space),  # an n x n table is much smaller than X
+    (lambda p: p.rows.of_outputs, _several_outputs),  # Newton steps couple the outputs
+    (ENGINES["moments"].supports, _tall_table),  # passes over the rows cost most
+    (ENGINES["multipliers on a small table"].supports, _small_table),  # calls take longer
+    (lambda p: p.penalty.structure.is_block_separable, _parts),  # a working set of features
+    (lambda p: True, _whole_penalty),  # a penalty of all features together
+]

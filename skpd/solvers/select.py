@@ -28,7 +28,7 @@ def select(problem: Problem, warm: bool = False) -> list[Attempt]:
 
     ``warm`` is whether there is a start.
     """
-    return next(rule for rule in RULES if rule.applies(problem)).attempts(problem, warm)
+    return next(attempts for applies, attempts in RULES if applies(problem))(problem, warm)
 
 
 def auto(context: SolverContext) -> None:

@@ -1,9 +1,6 @@
 """Settings of the selection of methods (`skpd.solvers.rules`)."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class SelectionSettings:
     """Settings of the selection, with costs in the units of `skpd.designs.newton_cost`."""
 
@@ -36,13 +33,8 @@ class SelectionSettings:
     # singular vectors avoid them, some seconds
     least_ridge: float = 1e-11
     largest_precise_table: float = 1e7
-    # The cost of dual descent before it, as a share of that of the Gram matrix of the rows, and
-    # the least pivot of this matrix, relative to the largest
-    share_of_gram: float = 1.0
+    # The least pivot of the Gram matrix of the rows, relative to the largest
     least_pivot: float = 1e-5
-    # The passes of dual descent for classes before the interior-point method in the row space, for
-    # each time that a pass fits into the cube of its system: about the time of that method
-    passes_per_system: float = 1.0
     # The entries of X for all classes up to which Newton steps come first with intercepts, as they
     # take milliseconds
     small_classes: int = 20_000

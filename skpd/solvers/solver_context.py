@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
+from ..designs import spectral_norm_bound
 from ..problems import Point, Problem
 from .monitor import Monitor
 
@@ -46,11 +47,6 @@ class SolverContext(NamedTuple):
         return problem.loss.project_dual(problem.y, self.start.dual_coef)
 
     @property
-    def goal(self) -> float:
-        """The gap at which the tolerance is reached, which decreases with better bounds."""
-        return self.monitor.goal
-
-    @property
     def left(self) -> int:
         """The number of iterations that are left."""
         return self.max_iter - self.monitor.n_iter
@@ -69,6 +65,13 @@ class SolverContext(NamedTuple):
         if not monitor.done:
             method(self._replace(problem=problem, monitor=monitor))
         return monitor
+
+    def norm(self, problem: Problem, roots: Array) -> float:
+        """A bound on the spectral norm of diag(roots) A for the predictions A x of a problem."""
+        return spectral_norm_bound(
+            lambda x: roots * problem.matvec(x), lambda rows: problem.rmatvec(roots * rows),
+            (problem.n_samples, problem.n_variables), self.random_state,
+        )  # fmt: skip
 
     def seed(self) -> int:
         """A seed of the random numbers of a compiled method."""

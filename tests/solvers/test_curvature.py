@@ -2,7 +2,6 @@
 
 import signal
 import threading
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +14,6 @@ from skpd import kernels
 from skpd.designs import Design, WeightedGram
 from skpd.designs.gram import CurvatureForm, MatrixCurvature
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1
-from skpd.solvers.newton import quadratic
 from skpd.solvers.newton.quadratic import quadratic_model
 from skpd.solvers.newton.settings import QUADRATIC
 from tests.solvers.test_proximal_multipliers import ENGINE_PENALTIES, LAYOUTS
@@ -126,8 +124,8 @@ def _minimum(H, *arguments):
 @pytest.fixture
 def unlimited(monkeypatch):
     """As many rounds and passes as a quadratic model takes."""
-    settings = replace(QUADRATIC, most_rounds=300, most_passes=np.inf)
-    monkeypatch.setattr(quadratic, "QUADRATIC", settings)
+    monkeypatch.setattr(QUADRATIC, "most_rounds", 300)
+    monkeypatch.setattr(QUADRATIC, "most_passes", np.inf)
 
 
 def test_a_newton_step_counts_coordinates_of_a_group_that_it_leaves():

@@ -25,7 +25,7 @@ from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
 from skpd.solvers import METHODS, Monitor, SolverContext
-from skpd.solvers.interior import expected_cost, interior_point, programme, systems
+from skpd.solvers.interior import expected_cost, interior_point
 from skpd.solvers.interior.programmes import programme_of
 from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
@@ -136,7 +136,7 @@ def over_rows_and_features(problem, monkeypatch):
     """The solutions with systems over the rows, and over the more numerous features."""
     solutions = []
     for few, kind in ((0, RowSystem), (1000, FeatureSystem)):
-        monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
+        monkeypatch.setattr(SETTINGS, "few_features", few)
         assert expected_cost(problem) < np.inf
         assert type(programme_of(problem).system()) is kind
         solutions.append(reached(problem, tol=1e-6))
@@ -266,8 +266,7 @@ def test_a_start_without_any_loss_ends(rng):
 )  # fmt: skip
 @pytest.mark.parametrize("largest", [0.0, 1e9])
 def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, monkeypatch):
-    settings = replace(SETTINGS, largest_outputs_decomposition=largest)
-    monkeypatch.setattr(systems, "SETTINGS", settings)
+    monkeypatch.setattr(SETTINGS, "largest_outputs_decomposition", largest)
     n, d = 9, 4
     base = np.column_stack([rng.normal(size=(n, d)), np.ones(n)])
     X = np.zeros((n * K, d * K + K))
@@ -286,9 +285,11 @@ def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, m
         system.clear()
         system.diagonal[: d * K] += 0.1
         h = rng.uniform(0.1, 2.0, n * K)
-        system.add_blocks(roots) if in_blocks else system.add_rows(h)
-        system.take_penalty_rows(of_penalty)
-        system.take_groups(starts, scales, v)
+        if in_blocks:
+            system.blocks = roots
+        else:
+            system.add_rows(h)
+        system.penalty_rows, system.groups = of_penalty, (starts, scales, v)
         system.borders[:] = borders = rng.normal(size=(len(X.T), 2))
         system.prepare()
         root = sp.block_diag(roots).toarray() if in_blocks else np.diag(np.sqrt(h))

@@ -1,7 +1,5 @@
 """The Newton systems of the interior-point method, over features and over rows."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,7 +19,7 @@ from skpd.penalties import (
     SquaredL2,
     TotalVariation,
 )
-from skpd.solvers.interior import programme, programmes
+from skpd.solvers.interior import programmes
 from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem
@@ -58,7 +56,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
         problem = posed(layout(X), y, loss, penalty, alpha, fit_intercept)
         founds = []
         for few, kind in ((d, FeatureSystem), (d - 1, RowSystem)):
-            monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=few))
+            monkeypatch.setattr(SETTINGS, "few_features", few)
             assert type(programmes.programme_of(problem).system()) is kind
             founds.append(reached(problem))
             assert founds[-1].converged
@@ -71,7 +69,7 @@ def test_the_rows_system_finds_the_same(penalty, fit_intercept, layout, rng, mon
 
 @pytest.mark.parametrize("penalty", [FusedLasso(0.5), TotalVariation()], ids=str)
 def test_penalties_without_a_diagonal_stay_with_the_features(penalty, rng, monkeypatch):
-    monkeypatch.setattr(programme, "SETTINGS", replace(SETTINGS, few_features=5))
+    monkeypatch.setattr(SETTINGS, "few_features", 5)
     X, y = rng.normal(size=(10, 20)), rng.choice([-1.0, 1.0], 10)
     problem = posed(X, y, Hinge(), penalty, 0.02)
     assert type(programmes.programme_of(problem).system()) is FeatureSystem

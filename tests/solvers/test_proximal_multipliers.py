@@ -1,6 +1,6 @@
 """The default engine: its compiled parts, and its answers against independent optima."""
 
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 import pytest
@@ -185,7 +185,9 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     X = rng.normal(size=(60, 40))
     y = X @ rng.normal(size=40)
     problem = linear_problem(Design(X), y, np.full(60, 1 / 60), Absolute(), SquaredL2(), 0.1, True)
-    monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
+    settings = copy(SETTINGS)
+    settings.largest_working_set = 10
+    monkeypatch.setattr(in_memory, "SETTINGS", settings)
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
     proximal_multipliers(SolverContext(problem, alone, None, 50_000, None))

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
 from .geometry import Entropic, Euclidean
-from .settings import GRADIENTS, SETTINGS
+from .settings import GRADIENTS
 
 
 @dataclass
@@ -72,17 +73,15 @@ class Composite:
         return not self.adaptive or new.f <= model + GRADIENTS.rounding * abs(u.f)
 
     def bounded(self, L: float) -> float:
-        """L within the bounds for which steps are finite."""
-        least_convex = self.in_loss * SETTINGS.least_over_convexity
-        return max(L, least_convex, SETTINGS.least_lipschitz * self.lipschitz)
+        """L within the bounds for which steps are finite, which they would not be at lambda1."""
+        return max(L, (1.0 + 1e-8) * self.in_loss, 1e-12 * self.lipschitz)
 
     def decreased(self, L: float) -> float:
         """The L with which the search of the next iteration begins."""
         return L / GRADIENTS.curvature_decrease if self.adaptive else L
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """The values f and J at x, the gradient of g at z = A x, and the dual point."""
 
     x: Array
@@ -93,8 +92,7 @@ class Evaluation:
     theta: Array
 
 
-@dataclass(frozen=True)
-class Iterate:
+class Iterate(NamedTuple):
     """An iterate x_k with its product, the averaged dual point and the bound of the theorems.
 
     By Theorems 6, 10, 14 and 18, J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap
@@ -127,7 +125,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
             L = c.bounded(L)
             p, q = L - in_loss, 1.0 + 2.0 * both * total
             a = (q + np.sqrt(q * q + 4.0 * p * total * (1.0 + both * total))) / (2.0 * p)
-            a = min(float(a), SETTINGS.largest_weight)
+            a = min(float(a), 1e100)  # for runs that continue at the optimum
             after = total + a
             t1, t2 = 1.0 + both * total, in_loss * a
             t3 = in_penalty * a * total / after

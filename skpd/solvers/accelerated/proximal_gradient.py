@@ -10,9 +10,8 @@ L is found by backtracking and may decrease again. The momentum restarts where i
 direction (O'Donoghue and Candes, 2015).
 """
 
-from abc import ABC, abstractmethod
 from math import inf, sqrt
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from .certified_estimates import EstimateSchedule, Result
 from .settings import GRADIENTS as SETTINGS
 
 
-class SmoothModel(ABC):
+class SmoothModel(Protocol):
     """A smooth loss of predictions that are linear in x, and a penalty with a prox.
 
     Points x are vectors or other objects with sums, differences and multiples.
@@ -42,6 +41,8 @@ class SmoothModel(ABC):
         The predictions at y and the derivatives of their losses.
     """
 
+    problem: Problem
+    weights: Array
     loss: float
     slope: Any
     z: Array
@@ -50,27 +51,21 @@ class SmoothModel(ABC):
     def __init__(self, problem: Problem, weights: Array) -> None:
         self.problem, self.weights = problem, weights
 
-    @abstractmethod
     def start(self, point: Point) -> Any:
         """The x of a point."""
 
-    @abstractmethod
     def image(self, x: Any) -> Array:
         """The part of the predictions that is linear in x."""
 
-    @abstractmethod
     def gradient(self, theta: Array) -> Any:
         """The gradient A' diag(c) theta."""
 
-    @abstractmethod
     def first_curvature(self) -> float:
         """The start of the search for L, after the gradient at the start."""
 
-    @abstractmethod
     def proximal_step(self, y: Any, curvature: float) -> Any:
         """The prox of R / curvature at y - gradient / curvature."""
 
-    @abstractmethod
     def result(self, x: Any, image: Array) -> Result:
         """The iterate x with a dual point, for estimates of the gap and certificates."""
 

@@ -1,22 +1,11 @@
 """The settings of accelerated gradients, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 
-@dataclass(frozen=True)
 class AcceleratedSettings:
     """Settings of the estimate functions and their search, which no proof depends on."""
 
-    # The search for L
-
-    # The least L, as a share of the first one, and the largest a, for runs that continue at the
-    # optimum
-    least_lipschitz: float = 1e-12
-    largest_weight: float = 1e100
-    # The least ratio of L to lambda1, as steps would be infinite at 1
-    least_over_convexity: float = 1.0 + 1e-8
     # The first L of the entropic prox, as a share of its bound, which is rarely attained
     first_entropic_share: float = 1.0 / 16.0
 
@@ -36,20 +25,11 @@ class AcceleratedSettings:
     # the least weight of a row, as a share of the mean
     power_steps: int = 6
     least_square: float = 0.1
-    # The search for the best intercept: the first and the largest distance from the last one, in
-    # units of the scale of predictions
-    first_bracket: float = 1e-3
-    largest_bracket: float = 1e12
-
-    # The start of the entropic prox: this share of the weight is distributed over all variables,
-    # as variables of 0 would stay 0
-    entropic_spread: float = 0.1
 
 
 SETTINGS = AcceleratedSettings()
 
 
-@dataclass(frozen=True)
 class GradientSettings:
     """Settings of accelerated proximal gradients, which no proof depends on."""
 

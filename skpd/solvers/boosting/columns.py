@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from .settings import SETTINGS
 BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)])
 
 
-@dataclass(frozen=True)
-class Boosted:
+class Boosted(NamedTuple):
     """The result of column generation.
 
     Attributes

@@ -1,9 +1,6 @@
 """The settings of boosting, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class BoostingSettings:
     """Settings of column generation and its restricted problems, which no proof depends on."""
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from ...penalties import Structure
 from ...problems import Problem
 from ..equivalent import centred_beyond
 from ..proximal_rounds import solve_in_rounds
@@ -23,7 +22,6 @@ def has_class_descent(problem: Problem) -> bool:
     return (
         loss.of_classes
         and loss.linear_conjugate
-        and penalty.structure is Structure.SEPARABLE
         and penalty.is_quadratic
         and has_square(penalty)
         and problem.design.shares_data

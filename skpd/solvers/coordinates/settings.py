@@ -1,9 +1,6 @@
 """The settings of coordinate descent, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class DualSettings:
     """Settings of dual coordinate descent."""
 
@@ -20,7 +17,6 @@ class DualSettings:
     step_cost: float = 4.0
 
 
-@dataclass(frozen=True)
 class PairSettings:
     """Settings of pair descent on an RKHS kernel matrix."""
 

@@ -117,7 +117,7 @@ def search_for_multiplier(context: SolverContext, *, method: Callable[..., None]
                 solution(0.0, tol)
             return
         if excess(upper) <= 0.0:  # otherwise inconclusive
-            accuracy = BALL.root_accuracy
-            brentq(excess, lower, upper, xtol=accuracy, rtol=accuracy, disp=False)
+            # the gap usually ends the search earlier
+            brentq(excess, lower, upper, xtol=1e-14, rtol=1e-14, disp=False)
     except _EnoughError:
         return

@@ -1,9 +1,6 @@
 """The settings of the conditional gradient methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class BallSettings:
     """Settings of the methods that are tried for an l1 ball."""
 
@@ -23,13 +20,10 @@ class BallSettings:
     # decreases
     multiplier_factor: float = 10.0
     most_decreases: int = 12
-    # Accuracy of the logarithm of the multiplier; the gap usually ends the search earlier
-    root_accuracy: float = 1e-14
     # Factor of coefficients scaled to the sphere, which are inside the ball in spite of rounding
     inside: float = 1.0 - 1e-15
 
 
-@dataclass(frozen=True)
 class TraceNormSettings:
     """Settings of primal-dual block Frank-Wolfe over the trace-norm ball."""
 

@@ -51,10 +51,8 @@ class TraceNormIterate:
 
     def __init__(self, context: SolverContext) -> None:
         self.context, self.table, start = context, Table(context.problem), context.start
-        self.n_iter, self.schedule = (
-            context.monitor.n_iter,
-            CertificateSchedule(context, ScheduleSettings()),
-        )
+        self.n_iter = context.monitor.n_iter
+        self.schedule = CertificateSchedule(context, ScheduleSettings())
         self.W, self.theta = np.zeros(self.table.shape[1:]), np.zeros_like(self.table.targets)
         if start is not None:
             self.W = start.coef.reshape(self.W.shape)

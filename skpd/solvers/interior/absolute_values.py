@@ -68,7 +68,7 @@ class LargestSizes(Sides, Maxima):
         self._differentiate()
         first, second = self.ratio
         system.diagonal[: self.size] += first + second
-        system.take_groups(self.groups.starts, 1.0 / self.ratio_sums, first - second)
+        system.groups = self.groups.starts, 1.0 / self.ratio_sums, first - second
 
 
 class Sizes(Sides):
@@ -140,7 +140,7 @@ class SquaredSums(Sizes):
     def factorise(self, system: NewtonSystem) -> None:
         super().factorise(system)
         self.coupling = self.twice / (1.0 + self.twice * self.groups.sums(1.0 / self.sums))
-        system.take_groups(self.groups.starts, -self.coupling, self.tilt)
+        system.groups = self.groups.starts, -self.coupling, self.tilt
 
     def _bound_step(self, alone: Array, dx: Array) -> Array:
         slope_step = self.coupling * self.groups.sums(alone)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices, Numbers
+from .maps import Coefficients, Map
 from .systems import NewtonSystem
 from .terms import ConeVector, Pairs
 
@@ -136,7 +137,7 @@ class Cones(Pairs[ConeVector]):
 
 
 class EuclideanNorms(Cones):
-    """The term sum_g a_g ||w_g|| over consecutive groups of the first coefficients.
+    """The term sum_g a_g ||w_g|| over consecutive groups of the first coefficients, or of A x.
 
     The heads t_g do not occur elsewhere in the objective. So their multipliers are a_g throughout,
     and they are eliminated, which leaves the curvature (I - 2 v v' / (2 v_0^2 - 1)) / size of a
@@ -151,22 +152,23 @@ class EuclideanNorms(Cones):
         The Jordan products on the central path, in units of mu.
     width : ndarray of shape (n_groups,)
         The initial t; the initial w is 0.
+    image : Map, default=None
+        The map A.
     """
 
-    def __init__(self, starts: Indices, weights: Array, share: float, width: Array) -> None:
+    def __init__(
+        self, starts: Indices, weights: Array, share: float, width: Array, image: Map | None = None
+    ) -> None:
         self.groups = Groups(starts)
         n_coefficients = int(starts[-1])
+        self.image = image or Coefficients(np.arange(n_coefficients))
         self.slack = ConeVector(np.array(width), np.zeros(n_coefficients))
         self.dual = ConeVector(np.array(weights), np.zeros(n_coefficients))
         self.share, self.degree = share, share * len(weights)
         self.at_zero = np.zeros(len(weights), dtype=bool)
 
-    def _arguments(self, x: Array) -> Array:
-        """The w of all groups."""
-        return x[: len(self.dual.tail)]
-
     def _add_adjoint(self, dual: ConeVector, out: Array) -> None:
-        out[: len(dual.tail)] -= dual.tail
+        self.image.add_adjoint(-dual.tail, out)
 
     def predict_kinks(self) -> None:
         # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
@@ -176,14 +178,15 @@ class EuclideanNorms(Cones):
         self.at_zero = 1.0 + self.slack_step.head / self.slack.head < share
 
     def move_onto_kinks(self, x: Array) -> None:
-        x[: len(self.dual.tail)][self.groups.spread(self.at_zero)] = 0.0
+        zeros = self.groups.spread(self.at_zero)
+        self.image.set_where(zeros, np.zeros(np.count_nonzero(zeros)), x)
 
     def factorise(self, system: NewtonSystem) -> None:
         scaling = self.scale()
         size, head = scaling.size, scaling.head
         system.diagonal[: len(scaling.tail)] += self.groups.spread(1.0 / size)
         self.of_head = (2.0 * head * head - 1.0) / size
-        system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
+        system.groups = self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail
 
     def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
         self._center(mu, corrected)
@@ -191,7 +194,7 @@ class EuclideanNorms(Cones):
         self._add_adjoint(self.dual_step, out)
 
     def set_step(self, dx: Array) -> None:
-        self._set_steps(self._arguments(dx))
+        self._set_steps(self.image.times(dx))
 
     def _set_steps(self, tail: Array) -> None:
         """Set dual_step = centering - W^-2 slack_step, for a fixed head of the multiplier.

@@ -298,7 +298,7 @@ class LargestScores(Maxima, DualTerm):
 
     def factorise(self, system: NewtonSystem) -> None:
         self._differentiate()
-        system.add_blocks(_root_of_spread(self.weights * self.ratio))
+        system.blocks = _root_of_spread(self.weights * self.ratio)
 
 
 class RowNorms(EuclideanNorms, DualTerm):
@@ -317,8 +317,8 @@ class RowNorms(EuclideanNorms, DualTerm):
         image, y, weights, x = rows
         n, n_outputs = y.shape
         heads = np.ones(n)
-        super().__init__(np.arange(n + 1) * n_outputs, heads, 1.0, width * heads)
-        self.image, self.weights, self.n_outputs = image, weights, n_outputs
+        super().__init__(np.arange(n + 1) * n_outputs, heads, 1.0, width * heads, image)
+        self.weights, self.n_outputs = weights, n_outputs
         residual = image.times(x) - np.ravel(y)
         norms = np.sqrt(self.groups.sums(residual * residual))
         self.slack = ConeVector(width + norms, residual)
@@ -328,14 +328,8 @@ class RowNorms(EuclideanNorms, DualTerm):
     def multipliers(self) -> Array:
         return -self.dual.tail
 
-    def _arguments(self, x: Array) -> Array:
-        return self.image.times(x)
-
     def _add_adjoint(self, dual: ConeVector, out: Array) -> None:
         self.image.add_adjoint(-self.groups.spread(self.weights) * dual.tail, out)
-
-    def move_onto_kinks(self, x: Array) -> None:
-        """Change nothing, as residuals are not unknowns."""
 
     def factorise(self, system: NewtonSystem) -> None:
         """Add the blocks (I - 2 v v' / (2 v_0^2 - 1)) / size to the system.
@@ -348,7 +342,7 @@ class RowNorms(EuclideanNorms, DualTerm):
         v = scaling.tail.reshape(-1, self.n_outputs)
         k = 2.0 / (inside * (1.0 + np.sqrt(1.0 / inside)))
         roots = np.eye(self.n_outputs) - k[:, None, None] * (v[:, :, None] * v[:, None, :])
-        system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
+        system.blocks = roots * np.sqrt(self.weights / scaling.size)[:, None, None]
 
 
 class SoftmaxRows(Quadratic):
@@ -375,7 +369,7 @@ class SoftmaxRows(Quadratic):
         p = np.maximum(self.multipliers + self.y, SETTINGS.least_curvature)
         p = p.reshape(self.shape)
         self.p = p / np.sum(p, axis=1, keepdims=True)
-        system.add_blocks(_root_of_spread(self.weights.reshape(self.shape) * self.p))
+        system.blocks = _root_of_spread(self.weights.reshape(self.shape) * self.p)
 
     def model_change(self, s_step: Array) -> Array:
         change = s_step.reshape(self.shape)

@@ -4,8 +4,7 @@ The unknowns are the coefficients, the intercept if there is one, and additional
 penalty (such as the height of an epigraph), in this order.
 """
 
-from abc import ABC, abstractmethod
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,18 +14,15 @@ from ...designs import Design
 from .systems import NewtonSystem
 
 
-class Map(ABC):
+class Map(Protocol):
     """The interface of a linear map A of the unknowns."""
 
-    @abstractmethod
     def times(self, x: Array) -> Array:
         """The product A x."""
 
-    @abstractmethod
     def add_adjoint(self, v: Array, out: Array) -> None:
         """Add A'v to ``out``."""
 
-    @abstractmethod
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         """Add A' diag(h) A to the system."""
 
@@ -81,7 +77,7 @@ class OutputDifferences(Predictions):
 
     def add_curvature(self, h: Array, system: Any) -> None:
         roots = np.sqrt(h).reshape(-1, self.n_outputs - 1, 1)
-        system.add_blocks(roots * np.diff(np.eye(self.n_outputs), axis=0))
+        system.blocks = roots * np.diff(np.eye(self.n_outputs), axis=0)
 
 
 class Coefficients(Map):
@@ -156,7 +152,7 @@ class Differences(Map):
         differences = sp.diags_array(
             (-np.sqrt(h), np.sqrt(h)), offsets=(0, 1), shape=(len(h), self.size)
         )
-        system.take_penalty_rows(differences)
+        system.penalty_rows = differences
 
 
 class Combinations(Map):

@@ -22,7 +22,7 @@ from .loss_terms import (
 from .maps import Coefficients, Map, OutputDifferences, WithColumn
 from .programme import Programme
 from .settings import SETTINGS
-from .trace_norm import TraceNorm, TraceNormBall
+from .trace_norm import TraceNorm
 
 
 class Representation:
@@ -201,4 +201,5 @@ class Representation:
     def add_trace_norm_ball(self, shape: tuple[int, int], radius: float) -> None:
         # a larger ball decreases the objective by at most the loss of the best constant
         place, tau = self.new_unknown(0.0), self.unit / radius
-        self.penalties.append(TraceNormBall(shape, place, radius, tau, self.share))
+        size = 2.0 * radius / sum(shape)
+        self.penalties.append(TraceNorm(shape, tau, self.share, size, place, radius))

@@ -1,7 +1,5 @@
 """The settings of the interior-point methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 # Rounding limits the products after so many iterations without progress. An iteration that
@@ -9,7 +7,6 @@ from ..certificate_schedule import ScheduleSettings
 SCHEDULE = ScheduleSettings(certify_at=10.0, decrease=1.0 / 30.0, patience=20)
 
 
-@dataclass(frozen=True)
 class InteriorSettings:
     """Settings of the interior-point method, which no proof depends on.
 

@@ -68,6 +68,15 @@ class NewtonSystem(ABC):
         The number of additional unknowns.
     outputs : list of OutputRows, default=None
         The parts of X of several outputs, whose columns have no rows in common.
+
+    Attributes
+    ----------
+    groups : tuple of (starts, scales, v) or None
+        scale_g v_g v_g' is subtracted for groups of consecutive coefficients.
+    blocks : ndarray of shape (n_samples, n_rows, n_outputs) or None
+        The roots R of the blocks R'R of H, in systems of several outputs.
+    penalty_rows : ndarray or sparse array of shape (n_rows, n_coefficients)
+        The rows E, in systems of features.
     """
 
     def __init__(
@@ -94,17 +103,6 @@ class NewtonSystem(ABC):
         """Add X' diag(h) X over the given rows, by default over the first ``len(h)`` rows."""
         self.h[slice(len(h)) if rows is None else rows] += h
 
-    def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
-        """Subtract scale_g v_g v_g' for groups of consecutive coefficients."""
-        self.groups = starts, scales, v
-
-    def add_blocks(self, roots: Array) -> None:
-        """Add X' H X by roots R of the blocks R'R of H, in systems of several outputs.
-
-        The roots have the shape (n_samples, n_rows, n_outputs).
-        """
-        self.blocks = roots
-
     def curvature_of_rows(self) -> Array:
         """The blocks of H, of shape (n_samples, n_outputs, n_outputs), or (n_rows, 1, 1)."""
         if self.blocks is None:
@@ -112,10 +110,6 @@ class NewtonSystem(ABC):
         H, outputs = np.swapaxes(self.blocks, 1, 2) @ self.blocks, np.arange(len(self.outputs))
         H[:, outputs, outputs] += self.h.reshape(-1, len(outputs))
         return cast(Array, H)
-
-    def take_penalty_rows(self, rows: Table) -> None:
-        """Add E'E for rows E over the coefficients, in systems of features."""
-        self.penalty_rows = rows
 
     def border(self, place: int) -> Array:
         """The column of B of the border with the index ``place``, which may be changed."""

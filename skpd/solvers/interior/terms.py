@@ -1,9 +1,9 @@
 """Terms of an objective in the interior-point method: interface, slacks and multipliers."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Generic, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..._typing import Array, Numbers
 from .systems import NewtonSystem
 
 
-class Term(ABC):
+class Term(Protocol):
     """A term f(A x) of the objective: the loss of the rows, or a part of the penalty.
 
     A term keeps its own variables: slacks and multipliers, whose products converge to 0, and the
@@ -41,43 +41,41 @@ class Term(ABC):
     linear: bool = False
     quadratic: bool = True
 
-    @abstractmethod
     def add_gradient(self, out: Array) -> None:
         """Add A'u to a vector of the unknowns."""
 
-    @abstractmethod
     def factorise(self, system: NewtonSystem) -> None:
         """Add the curvature to the system, and prepare for steps from the current point."""
 
-    def add_centering(  # noqa: B027
-        self, mu: float | None, corrected: bool, out: Array
-    ) -> None:
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
         """Add the change of the gradient that gives products of mu for a fixed x.
 
         Without a mu the products do not change. If ``corrected``, the last step was that of the
         predictor, whose second-order part is subtracted. Terms without products add nothing.
         """
+        return
 
-    @abstractmethod
     def set_step(self, dx: Array) -> None:
         """Compute the steps of slacks and multipliers for a change dx of x."""
 
-    @abstractmethod
     def move(self, primal: float, dual: float) -> None:
         """Take the steps of slacks and multipliers, at the given lengths."""
 
-    def predict_kinks(self) -> None:  # noqa: B027
+    def predict_kinks(self) -> None:
         """Predict from a Newton step which slacks and multipliers converge to 0.
 
         Of a slack and its multiplier, the one that decreases by a larger factor in a full step
         converges to 0 (El-Bakry, Tapia and Zhang, 1994).
         """
+        return
 
-    def move_onto_kinks(self, x: Array) -> None:  # noqa: B027
+    def move_onto_kinks(self, x: Array) -> None:
         """Move unknowns onto the kinks to which `predict_kinks` expects them to converge."""
+        return
 
-    def add_model_error(self, length: float, out: Array) -> None:  # noqa: B027
+    def add_model_error(self, length: float, out: Array) -> None:
         """Add the error of the Newton model of the gradient at a length of the step."""
+        return
 
     def products(self) -> float:
         """The sum of the products of slacks and multipliers."""
@@ -92,11 +90,10 @@ class Term(ABC):
         return inf, inf
 
 
-class DualTerm(Term):
+class DualTerm(Term, Protocol):
     """A term whose multipliers are dual variables of the problem: a loss or a constraint."""
 
     @property
-    @abstractmethod
     def multipliers(self) -> Array:
         """The derivatives of the term in A x, without the weights."""
 
@@ -118,7 +115,7 @@ class ConeVector:
 Vector = TypeVar("Vector", Array, ConeVector)
 
 
-class Pairs(Term, Generic[Vector]):
+class Pairs(Term, Protocol[Vector]):
     """The base class of terms with pairs of slacks and multipliers in a cone.
 
     Attributes
@@ -130,22 +127,19 @@ class Pairs(Term, Generic[Vector]):
         The products on the central path, in units of mu.
     """
 
-    linear = True
+    linear: bool = True
     slack: Vector
     dual: Vector
     slack_step: Vector
     dual_step: Vector
     share: float = 1.0
 
-    @abstractmethod
     def _add_adjoint(self, dual: Vector, out: Array) -> None:
         """Add the gradient that multipliers have in the unknowns."""
 
-    @abstractmethod
     def _product(self, slack: Vector, dual: Vector) -> float:
         """The sum of the products of slacks and multipliers."""
 
-    @abstractmethod
     def _largest_step(self, x: Vector, step: Vector) -> float:
         """The largest t with x + t step in the cone."""
 

@@ -60,22 +60,33 @@ class _Scaling:
 class TraceNorm(Pairs[Array]):
     """The term a ||W||_*, where the rows of W are the first coefficients, one after the other.
 
+    It is also the constraint ||W||_* <= radius, as (tr A + tr B) / 2 = radius. The multiplier tau
+    of this equation takes the place of the weight a, and is an unknown of the Newton system. Its
+    change adds tau / 2 times the identity to the change of Z, so that J has the additional column
+    G'G / 2, and R the additional column (q, rho).
+
     Parameters
     ----------
     shape : tuple of int
         The shape of W.
     weight : float
-        The weight a.
+        The weight a, or the initial tau.
     share : float
         The products on the central path, in units of mu.
     size : float
         The initial diagonal entries of A and B; the initial W is 0.
+    tau_index : int, default=None
+        The index of tau among the unknowns.
+    radius : float, default=0.0
     """
 
     scaled_steps: tuple[Array, Array]
 
-    def __init__(self, shape: tuple[int, int], weight: float, share: float, size: float) -> None:
-        self.shape, self.share = shape, share
+    def __init__(
+        self, shape: tuple[int, int], weight: float, share: float, size: float,
+        tau_index: int | None = None, radius: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.shape, self.share, self.tau_index, self.radius = shape, share, tau_index, radius
         order = sum(shape)
         self.slack, self.dual = size * np.eye(order), 0.5 * weight * np.eye(order)
         self.degree = share * order
@@ -101,6 +112,11 @@ class TraceNorm(Pairs[Array]):
     def _add_adjoint(self, dual: Array, out: Array) -> None:
         out[: len(self.coef)] -= 2.0 * self._off_diagonal_block(dual)
 
+    def add_gradient(self, out: Array) -> None:
+        super().add_gradient(out)
+        if self.tau_index is not None:
+            out[self.tau_index] += 0.5 * float(np.trace(self.slack)) - self.radius
+
     def _product(self, slack: Array, dual: Array) -> float:
         return float(np.ravel(slack) @ np.ravel(dual))
 
@@ -118,16 +134,24 @@ class TraceNorm(Pairs[Array]):
         self.scaling = _Scaling(self.slack, self.dual)
         self.root = np.asarray(np.linalg.qr(self._scaled_changes().T, mode="r"))
         inverse = self._of_root(np.eye(len(self.coef)), "T")
-        system.take_penalty_rows(2.0 * inverse)
+        system.penalty_rows = 2.0 * inverse
+        n, tau = len(self.coef), self.tau_index
+        if tau is not None:
+            self.of_tau = 2.0 * self._of_root(self.root[:n, n], "N")  # the derivative of -2 N
+            system.border(tau)[:n] += self.of_tau
+            system.add_corner(tau, tau, -(self.root[n, n] ** 2))
 
     def _scaled_changes(self) -> Array:
-        """The transpose of J, with a row for each entry of N."""
+        """The transpose of J, with a row for each entry of N, and one for tau."""
         d, G = self.shape[0], self.scaling.matrix
         first, last = self.pairs
         above, below = G[:d], G[d:]
         table = np.einsum("ja,ka->jka", above[:, first], below[:, last])
         table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
-        return cast(Array, (table * self.counts).reshape(len(self.coef), -1))
+        rows = (table * self.counts).reshape(len(self.coef), -1)
+        if self.tau_index is None:
+            return cast(Array, rows)
+        return np.vstack([rows, 0.5 * (G.T @ G)[self.pairs] * self.counts])
 
     def _inverse(self, coef: Array) -> Array:
         """The product M^-1 coef."""
@@ -147,18 +171,20 @@ class TraceNorm(Pairs[Array]):
         self.fixed_dual_step = self.scaling.of_slack(self.centering)  # of S, for a fixed Z
         self.constant = self._off_diagonal_block(self.fixed_dual_step) - off
         out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
+        if self.tau_index is not None:
+            change = 0.5 * float(np.trace(self.fixed_dual_step))
+            out[self.tau_index] += change - float(self.of_tau @ self.constant)
 
     def set_step(self, dx: Array) -> None:
         self.coef_step = dx[: len(self.coef)]
-        self.dual_step = self._dual_step(dx)
+        self.dual_step = self._symmetric(self._inverse(self.constant - self.coef_step))
+        if self.tau_index is not None:
+            identity, tau_step = np.eye(len(self.dual)), float(dx[self.tau_index])
+            self.dual_step += 0.5 * tau_step * (identity - self._symmetric(self.of_tau))
         scaled_dual = self.scaling.of_dual(self.dual_step)
         self.scaled_steps = self.centering - scaled_dual, scaled_dual
         slack = self.scaling.of_slack(self.scaled_steps[0])
         self.slack_step = 0.5 * (slack + slack.T)
-
-    def _dual_step(self, dx: Array) -> Array:
-        """The step of Z that belongs to a step of the unknowns."""
-        return self._symmetric(self._inverse(self.constant - self.coef_step))
 
     def largest_steps(self) -> tuple[float, float]:
         primal, dual = map(self.scaling.largest_step, self.scaled_steps)
@@ -185,53 +211,3 @@ class TraceNorm(Pairs[Array]):
     def move(self, primal: float, dual: float) -> None:
         self.coef = self.coef + primal * self.coef_step
         super().move(primal, dual)
-
-
-class TraceNormBall(TraceNorm):
-    """The constraint ||W||_* <= radius, as (tr A + tr B) / 2 = radius.
-
-    The multiplier tau of this equation takes the place of the weight a, and is an unknown of the
-    Newton system. Its change adds tau / 2 times the identity to the change of Z, so that J has the
-    additional column G'G / 2, and R the additional column (q, rho).
-
-    Parameters
-    ----------
-    shape, share
-        See `TraceNorm`.
-    tau_index : int
-        The index of tau among the unknowns.
-    radius, tau : float
-        The radius, and the initial tau.
-    """
-
-    def __init__(
-        self, shape: tuple[int, int], tau_index: int, radius: float, tau: float, share: float
-    ) -> None:
-        super().__init__(shape, tau, share, 2.0 * radius / sum(shape))
-        self.tau_index, self.radius = tau_index, radius
-
-    def add_gradient(self, out: Array) -> None:
-        super().add_gradient(out)
-        out[self.tau_index] += 0.5 * float(np.trace(self.slack)) - self.radius
-
-    def factorise(self, system: NewtonSystem) -> None:
-        super().factorise(system)
-        n, tau = len(self.coef), self.tau_index
-        self.of_tau = 2.0 * self._of_root(self.root[:n, n], "N")  # the derivative of -2 N
-        system.border(tau)[:n] += self.of_tau
-        system.add_corner(tau, tau, -(self.root[n, n] ** 2))
-
-    def _scaled_changes(self) -> Array:
-        G = self.scaling.matrix
-        of_tau = 0.5 * (G.T @ G)[self.pairs] * self.counts
-        return np.vstack([super()._scaled_changes(), of_tau])
-
-    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
-        super().add_centering(mu, corrected, out)
-        change = 0.5 * float(np.trace(self.fixed_dual_step))
-        out[self.tau_index] += change - float(self.of_tau @ self.constant)
-
-    def _dual_step(self, dx: Array) -> Array:
-        tau_step = float(dx[self.tau_index])
-        of_tau = 0.5 * tau_step * (np.eye(len(self.dual)) - self._symmetric(self.of_tau))
-        return cast(Array, super()._dual_step(dx) + of_tau)

@@ -1,11 +1,10 @@
 """The settings of methods whose iterates are factors, each with its unit and its reason."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..accelerated.settings import SCHEDULE as OF_GRADIENTS
 
 
-@dataclass(frozen=True)
 class LowRankSettings:
     """Settings of the methods for matrices of low rank, which no proof depends on."""
 

@@ -5,11 +5,10 @@ and G = sum_i w_i x_i x_i' over the features, where the w_i sum to 1. C accounts
 without curvature: for losses of classes, adding a number to all outputs does not change them.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -17,17 +16,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import GramMatrices, OutputColumns
 from .settings import OUTPUT_QUADRATIC as SETTINGS
-from .settings import QUADRATIC
 
 
-class Preconditioner(ABC):
+class Preconditioner(Protocol):
     """The base class of an approximate inverse M^-1 of a matrix over the entries of a table."""
 
-    @abstractmethod
     def times(self, table: Array) -> Array:
         """The product of M^-1 with a table."""
 
-    @abstractmethod
     def between(self, rows: Indices, u: Array) -> Array:
         """The numbers (e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, as a matrix.
 
@@ -104,7 +100,9 @@ class _Averaged(Preconditioner):
         self.support, self.common = support, common
         min_value = SETTINGS.least_curvature * np.maximum(M.diagonal(), np.finfo(float).tiny)
         self.ridge = np.maximum(ridge, min_value)[:, np.newaxis]
-        self._factor = _factor(M, ridge)
+        M.ravel()[:: len(M) + 1] += ridge
+        M.ravel()[:: len(M) + 1] *= 1.0 + 1e-14  # positive definite in spite of rounding
+        self._factor = cho_factor(M, lower=True, check_finite=False)
 
     def times(self, table: Array) -> Array:
         out, on_support = np.zeros_like(table), table[self.support]
@@ -185,13 +183,6 @@ def without_rows(
         return out + inner.times(more)
 
     return times
-
-
-def _factor(M: Array, ridge: Array) -> Any:
-    """The Cholesky factor of M + diag(ridge), in the place of M."""
-    M.ravel()[:: len(M) + 1] += ridge
-    M.ravel()[:: len(M) + 1] *= QUADRATIC.diagonal_factor
-    return cho_factor(M, lower=True, check_finite=False)
 
 
 def _diagonal(H: GramMatrices | OutputColumns, inside: Any, ridge: Array) -> Preconditioner:

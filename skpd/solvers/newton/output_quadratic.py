@@ -101,7 +101,7 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
             change = after - P
             response = H.times(change)
             curvature, bound = np.sum(change * response), np.sum(change * (gradient - R))
-            if not curvature > (1.0 + SETTINGS.bound_rounding) * bound:
+            if not curvature > (1.0 + 1e-9) * bound:  # a smaller excess counts as rounding
                 break
             scale *= SETTINGS.bound_increase * curvature / bound
         P += change

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...designs.conjugate_gradients import Iterate, conjugate_gradients
+from ...designs.conjugate_gradients import conjugate_gradients
 from ...designs.outputs_curvature import GramMatrices, OutputColumns
 from .output_preconditioners import (
     preconditioner_of_squares,
@@ -30,17 +30,9 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     def times(V: Array) -> Array:
         return H.times(V) + ridge * V
 
-    slope, max_steps = G + ridge * W, QUADRATIC.most_linear_steps
-    on_all = preconditioner_of_squares(H, ridge)
-    return _solved(times, on_all.times, -slope, tol, max_steps).solution
-
-
-def _solved(
-    times: Callable[[Array], Array], precondition: Callable[[Array], Array], right: Array,
-    target: float, max_steps: int,
-) -> Iterate:  # fmt: skip
-    """The approximate solution of a linear system, with a residual of maximum norm ``target``."""
-    return conjugate_gradients(times, precondition, right, max_iter=max_steps, target=target)
+    right, precondition = -(G + ridge * W), preconditioner_of_squares(H, ridge).times
+    steps = QUADRATIC.most_linear_steps
+    return conjugate_gradients(times, precondition, right, max_iter=steps, target=tol).solution
 
 
 def newton_step(
@@ -79,12 +71,12 @@ def newton_step(
     if len(curved):
         precondition = without_rows(on_rows, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
-    max_steps = SETTINGS.most_linear_steps
-    step = _solved(times, precondition, -slope, target, max_steps).solution
-    return move_along(H.times, P, R, terms, step)
+    max_iter = SETTINGS.most_linear_steps
+    found = conjugate_gradients(times, precondition, -slope, max_iter=max_iter, target=target)
+    return _move_along(H.times, P, R, terms, found.solution)
 
 
-def move_along(
+def _move_along(
     times: Callable[[Array], Array], P: Array, R: Array, terms: Terms, step: Array
 ) -> bool:
     """Move P along a step, or a half of it and so on, so that the model decreases.

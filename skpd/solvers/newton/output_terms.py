@@ -58,17 +58,6 @@ class Terms:
         new[(np.sum(new * old, axis=1) < 0.0) & (self.weights > 0.0)] = 0.0
         return after
 
-    def prox(self, V: Array, step: Array) -> Array:
-        """The minimiser of sum_j ||P_j - V_j||^2 / (2 step_j) + R(P), for rows P_j."""
-        P, step = V.copy(), step[: self.n_penalised]
-        penalised = P[: self.n_penalised]
-        penalised[:] = np.sign(penalised) * np.maximum(np.abs(penalised) - self.l1 * step, 0.0)
-        norms = np.linalg.norm(penalised, axis=1)
-        left = np.maximum(norms - step[:, 0] * self.weights, 0.0)
-        shares = left / np.where(norms > 0.0, norms, 1.0) / (1.0 + step[:, 0] * self.l2)
-        penalised *= shares[:, np.newaxis]
-        return P
-
     def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
         """The numbers D and vectors u of the rows of a support; D is 0 for weight 0."""
         on_support = P[support]

@@ -5,8 +5,7 @@ curvatures are behind the interface `RowSide`, whose methods return sums over th
 same method runs wherever the rows are stored.
 """
 
-from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ...kernels import dot
 from ...problems import Problem
 
 
-class RowSide(ABC):
+class RowSide(Protocol):
     """The smoothed losses of some or all rows at an iterate, as sums.
 
     ``sigma`` is the parameter of the Moreau envelopes; inf for the losses themselves. "Variables"
@@ -30,48 +29,38 @@ class RowSide(ABC):
 
     halvings_at_once: int = 1
 
-    @abstractmethod
     def evaluate(self, sigma: float) -> tuple[float, float]:
         """The mean of the smoothed losses, and the losses' part of the dual value."""
 
-    @abstractmethod
     def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
         """The gradient A' diag(c) l' for all or some coefficients, and that of the intercept."""
 
-    @abstractmethod
     def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
         """The curvature scale sum_i h_i a_i a_i' + diag(ridge) on some columns."""
 
-    @abstractmethod
     def may_hold(self, n_columns: int) -> bool:
         """Whether the curvature on ``n_columns`` columns fits in memory."""
 
-    @abstractmethod
     def cost(self, n_columns: int) -> float:
         """The cost of a Newton step on ``n_columns`` columns, in the units of `newton_cost`."""
 
-    @abstractmethod
     def go_along(self, direction: Array) -> None:
         """Move to the end of a direction, whose start is kept."""
 
-    @abstractmethod
     def slope(self, sigma: float) -> float:
         """The derivative of the mean smoothed loss along the direction, at its end (length 1)."""
 
-    @abstractmethod
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
         """The derivatives of the mean smoothed loss along the direction, at several lengths."""
 
-    @abstractmethod
     def go_back(self, length: float) -> None:
         """Move to the point of the direction at the given length."""
 
-    @abstractmethod
     def update_multipliers(self) -> None:
         """Set the multipliers to the derivatives of the smoothed losses."""
 
 
-class AllRows(RowSide):
+class AllRows(RowSide, Protocol):
     """All rows of a problem, of which rows with linear losses can be left out.
 
     Attributes
@@ -83,18 +72,15 @@ class AllRows(RowSide):
         if it slows down convergence.
     """
 
-    dual_range: float
+    dual_range: float = np.inf
     far_solutions: bool = False
 
-    @abstractmethod
     def move_to(self, variables: Array) -> None:
         """Move to other variables."""
 
-    @abstractmethod
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
         """The gradient, computed by products that the problem's certificate can use."""
 
-    @abstractmethod
     def dual_point(self) -> Any:
         """The derivatives of the smoothed losses, which are the dual point for a certificate."""
 
@@ -105,7 +91,6 @@ class AllRows(RowSide):
             self.evaluate(sigma)
             self.update_multipliers()
 
-    @abstractmethod
     def shrink(
         self, gradient: Array, sigma: float, radius: float | None
     ) -> "tuple[ShrunkRows | None, float | None]":
@@ -116,7 +101,6 @@ class AllRows(RowSide):
         may have it within the radius.
         """
 
-    @abstractmethod
     def restore(self, shrunk: "ShrunkRows", variables: Array, sigma: float) -> float:
         """Return to all rows; the largest change of a prediction of a row that was left out.
 

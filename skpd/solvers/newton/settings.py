@@ -1,12 +1,11 @@
 """The settings of the Newton methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..certificate_schedule import ScheduleSettings
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """The accuracies of quadratic models by the kind of loss, as shares of the largest violation.
 
     The first is for quadratic losses, the second for other smooth ones, and the third for losses
@@ -18,7 +17,6 @@ class Accuracy:
     kinked: float
 
 
-@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
@@ -158,7 +156,6 @@ class MultiplierSettings:
     sample_steps: int = 100
 
 
-@dataclass(frozen=True)
 class QuadraticSettings:
     """Settings of the penalised quadratic problems that Newton steps solve."""
 
@@ -175,8 +172,6 @@ class QuadraticSettings:
     # needs a new factor, and the most sweeps for more
     small_groups: int = 400
     sweeps_of_groups: int = 500
-    # Factor of the diagonal of a system that makes it positive definite in spite of rounding
-    diagonal_factor: float = 1.0 + 1e-14
 
     # Without a Gram matrix, where accuracy costs passes over the columns
 
@@ -194,7 +189,6 @@ SCHEDULE = ScheduleSettings(certify_at=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 
 
-@dataclass(frozen=True)
 class OutputQuadraticSettings:
     """Settings of the penalised quadratic problems in a matrix of coefficients."""
 
@@ -205,11 +199,10 @@ class OutputQuadraticSettings:
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
-    # Additional factor of a curvature that was not an upper bound, the largest number of such
-    # increases, and the relative excess that counts as rounding
+    # Additional factor of a curvature that was not an upper bound, and the largest number of such
+    # increases
     bound_increase: float = 1.1
     most_bounds: int = 20
-    bound_rounding: float = 1e-9
     # The least curvature in a preconditioner, relative to the largest of a row, for directions
     # whose only curvature is that of a penalty
     least_curvature: float = 1e-8

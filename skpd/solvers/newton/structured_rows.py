@@ -28,9 +28,7 @@ class ScoreRows(InMemory):
         point = problem.rows.null_point if start is None else start
         nothing = np.zeros(loss.n_scores)
         z = problem.design.matvec(np.ascontiguousarray(point.coef))
-        rows = cls(loss, gram, problem.design, nothing, loss.weights, nothing, z)
-        rows.dual_range = np.inf
-        return rows
+        return cls(loss, gram, problem.design, nothing, loss.weights, nothing, z)
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         loss, self.derivative, curvature = self.evaluator.derivatives(self.z)

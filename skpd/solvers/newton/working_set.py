@@ -1,7 +1,6 @@
 """The features that a Newton step changes."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from ...problems import Problem
 from .settings import SETTINGS
 
 
-@dataclass
-class Chosen:
+class Chosen(NamedTuple):
     """The features that a step changes, with whole groups.
 
     Attributes

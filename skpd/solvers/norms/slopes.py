@@ -1,7 +1,6 @@
 """Penalties V(||w||) by rounds of problems with s ||w||, for slopes s of V at their norms."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import Any
 
@@ -13,25 +12,18 @@ from ..solver_context import SolverContext
 Method = Callable[..., None]
 
 
-@dataclass(frozen=True)
-class SlopeSettings:
-    """Settings of the rounds."""
-
-    # The relative gap of a problem with a norm, as a share of the requested one, or of the gap of
-    # the previous round. A smaller gap is lost when the slope changes, a larger one hides the
-    # progress of the next slope.
-    share: float = 0.1
-    loosest: float = 1e-2
-    # A step of the secant method closer than this share to an end of the interval is moved inside
-    least_share: float = 0.05
-    # If the gap is still large for an interval of this relative width, the root is outside of it
-    narrow: float = 1e-9
-    rounds: int = 60
-    # Bisections for the share of one model in a mixture
-    halvings: int = 50
-
-
-SETTINGS = SlopeSettings()
+# The relative gap of a problem with a norm, as a share of the requested one, or of the gap of
+# the previous round. A smaller gap is lost when the slope changes, a larger one hides the
+# progress of the next slope.
+SHARE = 0.1
+LOOSEST = 1e-2
+# A step of the secant method closer than this share to an end of the interval is moved inside
+LEAST_SHARE = 0.05
+# If the gap is still large for an interval of this relative width, the root is outside of it
+NARROW = 1e-9
+ROUNDS = 60
+# Bisections for the share of one model in a mixture
+HALVINGS = 50
 
 
 def by_slopes(context: SolverContext, *, method: Method) -> None:
@@ -65,10 +57,10 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
     slope, n_iter = 0.5 * most, 0
     if start is not None and np.any(start.coef):
         slope = search.within(function.slope(norm.value(start.coef)))
-    for _ in range(SETTINGS.rounds):
-        tol = min(SETTINGS.loosest, max(monitor.tol, monitor.relative_gap)) * SETTINGS.share
+    for _ in range(ROUNDS):
+        tol = min(LOOSEST, max(monitor.tol, monitor.relative_gap)) * SHARE
         own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
-        tol = max(tol, SETTINGS.share * monitor.tol)
+        tol = max(tol, SHARE * monitor.tol)
         limited = context._replace(start=start, max_iter=context.max_iter - n_iter)
         inner = limited.solved(own, tol, method)
         n_iter += max(inner.n_iter, 1)
@@ -106,7 +98,7 @@ class _Between:
         (s, first), (t, second) = self.below, self.above
         a, b = self.norm.value(first.coef), self.norm.value(second.coef)
         lower, upper = 0.0, 1.0
-        for _ in range(SETTINGS.halvings):
+        for _ in range(HALVINGS):
             share = 0.5 * (lower + upper)
             found = self.function.slope(share * a + (1.0 - share) * b)
             too_large = found > share * s + (1.0 - share) * t
@@ -134,7 +126,7 @@ class _Search:
 
     def within(self, slope: float) -> float:
         """The slope, moved away from the ends of the interval if necessary."""
-        margin = SETTINGS.least_share * (self.upper - self.lower)
+        margin = LEAST_SHARE * (self.upper - self.lower)
         return min(max(slope, self.lower + margin), self.upper - margin)
 
     def next(self, slope: float, slope_of_model: float) -> float:
@@ -147,7 +139,7 @@ class _Search:
         if len(self.excess) < 2:
             # exact for a norm proportional to 1 / s and a quadratic V
             return self._inside(sqrt(slope * slope_of_model) if slope_of_model > 0.0 else 0.0)
-        if self.upper - self.lower <= SETTINGS.narrow * self.upper:  # by errors of the norms
+        if self.upper - self.lower <= NARROW * self.upper:  # by errors of the norms
             self.lower, self.upper = 0.5 * self.lower, 2.0 * self.upper
         (s, e), (t, f) = self.excess
         return self._inside(t - f * (t - s) / (f - e) if f != e else inf)

@@ -10,7 +10,7 @@ a large share of all iterations. The primal weight then moves half way, on a log
 ratio of the distances that dual and primal variables have moved (Applegate et al., 2021).
 """
 
-from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..solver_context import SolverContext
 from .settings import SETTINGS
 
 
-class HybridGradient(ABC):
+class HybridGradient(Protocol):
     """The variables of a primal-dual hybrid gradient method: primal x and dual theta.
 
     A step is the proximal step of x, the reflected point 2 prox(x) - x, the proximal step of theta
@@ -41,6 +41,8 @@ class HybridGradient(ABC):
 
     x: Array
     theta: Array
+    x_prox: Array
+    theta_prox: Array
     x_anchor: Array
     theta_anchor: Array
     slope: Array | None
@@ -49,23 +51,18 @@ class HybridGradient(ABC):
         self.x_prox, self.theta_prox = x, theta
         self.restart()
 
-    @abstractmethod
     def gradient(self, theta: Array) -> Array:
         """The gradient in x at theta."""
 
-    @abstractmethod
     def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
         """The proximal step from x along a gradient."""
 
-    @abstractmethod
     def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
         """The proximal step from theta along the gradient at x."""
 
-    @abstractmethod
     def point(self) -> Point:
         """The point T(x, theta), for a certificate."""
 
-    @abstractmethod
     def norms(self, x: Array, theta: Array) -> tuple[float, float]:
         """The norms of differences of primal and of dual variables in their metrics."""
 
@@ -138,6 +135,6 @@ def iterate_with_restarts(
 def balanced_weight(primal_weight: float, distance: float, dual_distance: float) -> float:
     """The primal weight moved half way, on a log scale, to the ratio of distances."""
     smaller, larger = min(distance, dual_distance), max(distance, dual_distance)
-    if smaller > SETTINGS.distance_rounding * larger:
+    if smaller > 1e-10 * larger:  # which may otherwise be a rounding error
         return float(np.sqrt(primal_weight * dual_distance / distance))
     return primal_weight

@@ -6,7 +6,6 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Array
-from ...designs import spectral_norm_bound
 from ...losses import Hinge
 from ...losses.flipped_labels import project_triangle
 from ...problems import Point, Problem
@@ -43,14 +42,7 @@ class _Variables(HybridGradient):
         rows = replace(robust.rows, loss=Hinge())
         self.problem = problem = Problem(rows, Regularisation(self.terms.norm, robust.alpha))
         self.flips = self.terms.kappa < np.inf
-        root = np.sqrt(problem.weights)
-        size = spectral_norm_bound(
-            lambda x: root * problem.matvec(x),
-            lambda rows: problem.rmatvec(root * rows),
-            (problem.n_samples, problem.n_variables),
-            context.random_state,
-        )
-        size = size if size > 0.0 else 1.0
+        size = context.norm(problem, np.sqrt(problem.weights)) or 1.0
         self.scale = max(size / self.terms.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
         bound = size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0)))

@@ -1,9 +1,6 @@
 """The settings of the primal-dual proximal methods, each with its unit and its reason."""
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class RestartSettings:
     """Settings of the restarted primal-dual hybrid gradient, which no proof depends on."""
 
@@ -16,9 +13,6 @@ class RestartSettings:
     # Iterations since the last restart, as a share of all, at which there is another, so that an
     # unsuitable primal weight is changed
     longest_stretch: float = 0.36
-    # A distance of at most this share of the other one may be a rounding error, and does not
-    # change the primal weight
-    distance_rounding: float = 1e-10
     # The fixed cost of an iteration, in multiplications of dense vectors
     step_overhead: float = 5e4
 

@@ -200,7 +200,7 @@ class _Objectives(PrimalObjectives):
             return w
         parts = np.concatenate([w, -w]).clip(0.0) / self.problem.penalty.l1_radius
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
-        spread = SETTINGS.entropic_spread
+        spread = 0.1  # a share of the weight for all variables, as those of 0 would stay 0
         return cast(Array, (1.0 - spread) * x / np.sum(x) + spread / len(x))
 
     def coef(self, x: Array) -> Array:

@@ -216,7 +216,7 @@ def _geometric(
     context: SolverContext, first: float, ratio: float, cycles: bool
 ) -> Iterator[float]:
     """The steps of "geometric", in cycles until one gains less than the tolerance."""
-    last = max(context.monitor.tol, INCREMENTAL.least_step) * first
+    last = max(context.monitor.tol, 1e-12) * first
     step, primal = first, np.inf
     while True:
         start = step
@@ -224,7 +224,7 @@ def _geometric(
             yield step
             step *= ratio
         gain, primal = primal - context.monitor.primal, context.monitor.primal
-        if not cycles or (start < first and gain <= context.goal):
+        if not cycles or (start < first and gain <= context.monitor.goal):
             return
         step, ratio = INCREMENTAL.cycle_start * first, np.sqrt(ratio)
 

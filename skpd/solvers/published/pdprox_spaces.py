@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..._typing import Array
-from ...designs import spectral_norm_bound
 from ...losses.maxima_over_multipliers import Multipliers
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
@@ -83,13 +82,8 @@ class Vectors:
     def norm(self) -> float:
         """The spectral norm of the paper's H, that of diag(sqrt(c / n)) X for n rows."""
         problem = self.problem
-        root = self.side.size * np.sqrt(problem.weights / problem.total_weight)
-        return spectral_norm_bound(
-            lambda v: root * problem.matvec(v),
-            lambda rows: problem.rmatvec(root * rows),
-            (problem.n_samples, problem.n_variables),
-            self.context.random_state,
-        )
+        roots = self.side.size * np.sqrt(problem.weights / problem.total_weight)
+        return self.context.norm(problem, roots)
 
     def matvec(self, w: Array) -> Array:
         return self.problem.matvec(w)

@@ -85,8 +85,7 @@ class SmoothedLoss:
             return float(weights @ self.theta(z + b))
 
         low = high = self.intercept
-        width = SETTINGS.first_bracket * rows.null.prediction_scale
-        widest = SETTINGS.largest_bracket * rows.null.prediction_scale
+        width, widest = 1e-3 * rows.null.prediction_scale, 1e12 * rows.null.prediction_scale
         while slope(low) > 0.0 and width < widest:
             low, width = low - width, 2.0 * width
         while slope(high) < 0.0 and width < widest:

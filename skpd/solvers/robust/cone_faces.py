@@ -7,8 +7,8 @@ dlam = s.dw, while others stay 0. A step on a face is ``start + E v``, with a ma
 unknowns v; which face holds the minimiser of a quadratic model is found by active sets.
 """
 
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -17,8 +17,7 @@ from ..._typing import Array
 from .settings import SETTINGS
 
 
-@dataclass(frozen=True)
-class Face:
+class Face(NamedTuple):
     """The steps ``start + E v`` from a point.
 
     Parameters

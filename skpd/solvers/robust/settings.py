@@ -1,11 +1,8 @@
 """The settings of the methods for the robust SVM, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 
-@dataclass(frozen=True)
 class SelectionSettings:
     """Settings of the selection of methods."""
 
@@ -17,7 +14,6 @@ class SelectionSettings:
     least_cost: float = 1.5e8
 
 
-@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
@@ -80,7 +76,6 @@ class MultiplierSettings:
     norm_rounding: float = 1e-12
 
 
-@dataclass(frozen=True)
 class IncrementalSettings:
     """Settings of the incremental methods that their paper does not specify."""
 
@@ -103,9 +98,7 @@ class IncrementalSettings:
     prox_tol: float = 1e-2
     # The largest gamma for a row of a mini-batch, in units of the inverse of the ridge
     ridge_gamma: float = 5.0
-    # The last step of a cycle, as a share of the first, is the tolerance, and at least this; and
-    # the first step of the next cycle, as a share of the first one
-    least_step: float = 1e-12
+    # The first step of the next cycle, as a share of the first one
     cycle_start: float = 0.1
 
 

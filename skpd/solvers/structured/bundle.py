@@ -63,7 +63,7 @@ class _Bundle:
         schedule = CertificateSchedule(self.context, SCHEDULE)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
-            accuracy = SETTINGS.master_share * max(gap, self.context.goal)
+            accuracy = SETTINGS.master_share * max(gap, self.context.monitor.goal)
             try:
                 variables, shares = minimised(cuts, accuracy, self.best, rho)
             except LinAlgError:

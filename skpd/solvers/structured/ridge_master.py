@@ -43,7 +43,7 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     largest, sizes = float(np.max(H.diagonal())) or 1.0, np.max(np.abs(constraints), axis=1)
     of_squares = constraints / np.where(sizes > 0.0, sizes, 1.0)[:, np.newaxis]
     H += largest * (of_squares.T @ of_squares)
-    H.ravel()[:: len(H) + 1] += SETTINGS.diagonal_rounding * largest
+    H.ravel()[:: len(H) + 1] += 1e-12 * largest  # for planes that depend on each other
     settled, offset = kernels.move_shares(
         np.ascontiguousarray(H), e, np.ravel(constraints[1:]), a,
         accuracy, SETTINGS.least_share, SETTINGS.active_set_steps,

@@ -1,13 +1,10 @@
 """The settings of the methods for structured losses, each with its unit and its reason."""
 
-from dataclasses import dataclass
-
 from ..certificate_schedule import ScheduleSettings
 
 SCHEDULE = ScheduleSettings(patience=200)
 
 
-@dataclass(frozen=True)
 class BundleSettings:
     """Settings of the cutting-plane method, which no proof depends on."""
 
@@ -33,10 +30,8 @@ class BundleSettings:
     farther: float = 0.3
     nearer: float = 2.0
     release: float = 0.1
-    # With half the squared norm: the share of the squared slopes that keeps systems of planes that
-    # depend on each other from being singular; and the most changes of the active set, of which
-    # fits of 500 rows have taken up to about 50, and rounding errors may cause any number
-    diagonal_rounding: float = 1e-12
+    # With half the squared norm, the most changes of the active set, of which fits of 500 rows
+    # have taken up to about 50, and rounding errors may cause any number
     active_set_steps: int = 200
 
     # The number of master problems without a solution, because of rounding, after which a run ends
@@ -46,20 +41,6 @@ class BundleSettings:
 SETTINGS = BundleSettings()
 
 
-@dataclass(frozen=True)
-class ThresholdRowsSettings:
-    """Settings of ordered classes with a row for each sample and threshold."""
-
-    # The most entries of X in all rows, 800 MB; cutting planes need no copies
-    most_entries: float = 1e8
-    # The method gives up after a round, with a finer tolerance, that leaves this share of the gap
-    round_progress: float = 0.5
-
-
-ROWS = ThresholdRowsSettings()
-
-
-@dataclass(frozen=True)
 class GradientSettings:
     """Settings of the methods for soft maxima, which no proof depends on."""
 

@@ -10,7 +10,11 @@ from ...problems.thresholds import threshold_rows
 from ..certificate_schedule import CERTIFY_AT, FINER, ROUNDS
 from ..monitor import Monitor, interrupted
 from ..solver_context import SolverContext
-from .settings import ROWS
+
+# The most entries of X in all rows, 800 MB; cutting planes need no copies
+MOST_ENTRIES = 1e8
+# The method gives up after a round, with a finer tolerance, that leaves this share of the gap
+ROUND_PROGRESS = 0.5
 
 TINY = np.finfo(float).tiny
 
@@ -20,7 +24,7 @@ def has_threshold_rows(problem: Problem) -> bool:
     loss, penalty = problem.loss, problem.penalty
     if not (problem.rows.of_scores and loss.has_thresholds):
         return False
-    if problem.design.n_entries * loss.n_thresholds > ROWS.most_entries:
+    if problem.design.n_entries * loss.n_thresholds > MOST_ENTRIES:
         return False
     separable = penalty.structure is Structure.SEPARABLE
     return separable or penalty.with_coefficient(problem.n_coefficients, 0.0) is not None
@@ -69,7 +73,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         # the bound of the balanced dual point may be lower than that of the rows of thresholds
         last_gap, gap = gap, monitor.primal - monitor.dual
         # cutting planes can finish it with half a squared norm, and take long with other penalties
-        stalls = problem.penalty.is_ridge and gap > ROWS.round_progress * last_gap
+        stalls = problem.penalty.is_ridge and gap > ROUND_PROGRESS * last_gap
         if not solution.done or stalls or context.is_over(monitor.n_iter):
             return
         # the gap of the rows is that of a mean over thresholds, and relative to another objective
