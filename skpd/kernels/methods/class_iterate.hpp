@@ -164,13 +164,13 @@ struct ClassIterate {
     bool has_faces() const { return true; }
     ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].label}; }
     bool stays_on_face(std::size_t i, const ClassPiece&, const double* P, const double* Q, const double* R) const {
-        bool any = false;
+        bool any = false, leaves = false;
         for (std::size_t k = 0; k < stride; ++k) {
             const bool moves = (P[k] != 0.0) | (Q[k] != 0.0) | (R[k] != 0.0);
-            if (moves && point(i)[k] == 0.0) return false;
             any |= moves;
+            leaves |= moves & (point(i)[k] == 0.0);
         }
-        return any;
+        return any && !leaves;
     }
     // out = c_i (G_i - p_i . G_i), the derivative of the dual; a number subtracted from all entries changes nothing, as
     // moves add up to 0
@@ -270,14 +270,16 @@ struct ClassIterate {
             sum = 0.0;
             for (const std::uint32_t k : candidates_) sum += ascent_[k];
         }
-        rows[i].whole = candidates_.size() == 1 ? candidates_[0] : several;
-        double max_change = 0.0;
-        for (std::size_t k = 0; k < n_classes; ++k) {
-            const double next = rows[i].whole == k ? 1.0 : std::max(0.0, ascent_[k] - threshold);
-            change_[k] = next - p_i[k];
-            p_i[k] = next;
-            max_change = std::max(max_change, std::fabs(change_[k]));
+        for (std::size_t k = 0; k < n_classes; ++k) change_[k] = -p_i[k];
+        std::fill_n(p_i, n_classes, 0.0);
+        const bool alone = candidates_.size() == 1;
+        for (const std::uint32_t k : candidates_) {
+            p_i[k] = alone ? 1.0 : ascent_[k] - threshold;
+            change_[k] += p_i[k];
         }
+        rows[i].whole = alone ? candidates_[0] : several;
+        double max_change = 0.0;
+        for (std::size_t k = 0; k < n_classes; ++k) max_change = std::max(max_change, std::fabs(change_[k]));
         return {max_change, gap};
     }
 
