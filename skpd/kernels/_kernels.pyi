@@ -805,9 +805,6 @@ class Incremental:
     def multipliers(self) -> tuple[Array, Array]:
         """Returns the multipliers p and r (n) of each row at its last visit."""
     @property
-    def n_updates(self) -> int:
-        """The number of proximal updates of single rows."""
-    @property
     def radius(self) -> float:
         """The radius lam >= ||w||."""
     @property

@@ -52,8 +52,8 @@ void take_columns(ScaledColumns* self, const Matrix& matrix, In h, Indices wante
     require_within(wanted, matrix.n_columns(), "columns must lie in the matrix");
     nb::gil_scoped_release release;
     matrix.visit([&](const auto& layout) {
-        new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), h.data(), wanted.data(),
-                                 wanted.shape(0), ones);
+        new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), wanted.data(), wanted.shape(0),
+                                 ones);
     });
 }
 

@@ -48,16 +48,10 @@ Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alph
     return std::make_unique<DualDescentOn<ClassIterate>>(std::move(iterate), seed);
 }
 
-std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, In diagonal, In y, In weights, double alpha,
-                                       bool has_intercept) {
+PairDescent of_kernel(PieceLoss loss, In diagonal, In y, In weights, double alpha, bool has_intercept) {
     const std::size_t n = diagonal.shape(0);
     require(n > 0 && have_length(n, y, weights), "y and weights must have a number for each row of K");
-    return with_loss(any_loss, [&]<class Loss>(const Loss& loss) -> std::unique_ptr<PairDescent> {
-        if constexpr (Loss::quadratic_pieces)
-            return std::make_unique<PairDescentOn<Loss>>(loss, diagonal.data(), n, y.data(), weights.data(), alpha,
-                                                         has_intercept);
-        else throw std::invalid_argument("the conjugate of the loss must have quadratic pieces");
-    });
+    return {loss, diagonal.data(), n, y.data(), weights.data(), alpha, has_intercept};
 }
 
 void add_kernel_rows(PairDescent& self, Indices rows, InTable values) {
@@ -99,11 +93,12 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, I
     require_coordinates(matrix.n_rows(), seed);
     nb::gil_scoped_release release;
     const std::size_t d = matrix.n_columns();
-    using Problem = CoordinateProblem<ConjugateCoordinates>;
-    const Problem problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
-                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
-    return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(conjugate, matrix.layout(), problem, v.data(),
-                                                                        seed);
+    using Terms = std::vector<ConjugateTerm>;
+    Terms terms;
+    for (std::size_t i = 0; i < y.shape(0); ++i) terms.push_back({loss, y.data()[i], weights.data()[i]});
+    const CoordinateProblem<Terms> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge), terms, 1.0,
+                                           1.0, false, per_step};
+    return std::make_unique<Method<ResidualLoss, Terms>>(conjugate, matrix.layout(), problem, v.data(), seed);
 }
 
 // Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same
@@ -133,7 +128,8 @@ void bind_coordinates(nb::module_& m, nb::class_<Matrix>& matrix) {
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>())
         .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); })
         .def("intercept", &PairDescent::intercept);
-    m.def("pair_descent", &of_kernel, nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>());
+    m.def("pair_descent", &of_kernel, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
+          nb::keep_alive<0, 4>());
     nb::class_<RandomCoordinates>(m, "RandomCoordinates")
         .def("run", &RandomCoordinates::run, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates)

@@ -49,7 +49,7 @@ GramQuadratic model(const InTable& H, const R& penalty, const Out& p, const Out&
 double minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
     const GramQuadratic quadratic = model(H, penalty, p, r);
     nb::gil_scoped_release release;
-    return minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
+    return alternate(quadratic, penalty, sweeps, tol, rounds);
 }
 
 bool minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
@@ -58,7 +58,7 @@ bool minimise(SupportSystem& system, InTable H, Indices columns, const Separable
     require(columns.shape(0) == penalty.n_penalised(), "as many columns as penalised coordinates");
     nb::gil_scoped_release release;
     system.name(columns.data(), columns.shape(0), p.shape(0));
-    return minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
+    return alternate(quadratic, penalty, sweeps, tol, rounds, system) <= tol;
 }
 
 // The coordinates j with w_j != 0 or v_j > 0, their v_j, and max_j v_j, where

@@ -143,8 +143,8 @@ class ScaledColumns {
    public:
     ScaledColumns(ScaledColumns&&) = default;
     template <class M>
-    ScaledColumns(const M& matrix, bool by_row, std::size_t n_rows, std::size_t, const double* h,
-                  const std::int64_t* selected, std::size_t n_selected, bool ones)
+    ScaledColumns(const M& matrix, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* selected,
+                  std::size_t n_selected, bool ones)
         : borrows_(std::is_same_v<M, Dense<double>> && !by_row && n_rows > 0 && h[0] > 0.0 &&
                    std::all_of(h, h + n_rows, [&](double x) { return x == h[0]; })) {
         for (std::size_t i = 0; i < n_rows; ++i) {

@@ -20,8 +20,7 @@ namespace skpd {
 // whose solution is x_i = clip(point_i - eta normal_i / metric_i, lower_i, upper_i); all vectors have n entries. It is
 // NaN if no x satisfies the constraints.
 inline double box_hyperplane_multiplier(const double* point, const double* lower, const double* upper,
-                                        const double* normal, const double* metric, double total,
-                                        std::size_t n) {
+                                        const double* normal, const double* metric, double total, std::size_t n) {
     constexpr double inf = std::numeric_limits<double>::infinity();
     // Often no bound is active, and eta is a quotient.
     double distance = -total, squares = 0.0;
@@ -48,18 +47,11 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
     for (std::size_t i = 0; i < n; ++i) {
         const double v = normal[i];
         if (v == 0.0) continue;
-        Term term;
-        const double rate = metric[i] / v;
-        const double at_upper = (point[i] - upper[i]) * rate, at_lower = (point[i] - lower[i]) * rate;
-        term.first = std::min(at_upper, at_lower);
-        term.last = std::max(at_upper, at_lower);
-        term.before = v * (v > 0.0 ? upper[i] : lower[i]);
-        term.after = v * (v > 0.0 ? lower[i] : upper[i]);
-        term.at_zero = v * point[i];
-        term.slope = -v / rate;
-        largest += term.before;
-        smallest += term.after;
-        terms.push_back(term);
+        const double rate = metric[i] / v, x = point[i];
+        const double start = v > 0.0 ? upper[i] : lower[i], end = v > 0.0 ? lower[i] : upper[i];
+        terms.push_back({(x - start) * rate, (x - end) * rate, v * start, v * end, v * x, -v / rate});
+        largest += v * start;
+        smallest += v * end;
     }
     if (!(largest >= 0.0 && smallest <= 0.0)) {
         const double slack = 1e-12 * (std::fabs(largest) + std::fabs(smallest) + std::fabs(total));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <stdexcept>
 #include <utility>
 
 #include "maths/norms.hpp"
@@ -60,6 +61,15 @@ struct LInfEpigraph {
         for (std::size_t j = 0; j < d; ++j) x[j] = std::clamp(x[j], -radius, radius);
     }
 };
+
+// Calls f with the epigraph of the norm, which must be 1, 2 or inf.
+template <class F>
+auto with_epigraph(double norm, F f) {
+    if (norm == 1.0) return f(L1Epigraph{});
+    if (norm == 2.0) return f(L2Epigraph{});
+    if (std::isinf(norm)) return f(LInfEpigraph{});
+    throw std::invalid_argument("the norm must be 1, 2 or inf");
+}
 
 // The minimiser of ||x - v||^2 / 2 + radius max_j |x_j|: v clipped at the level t >= 0 with
 // sum_j max(|v_j| - t, 0) = radius, or 0 inside the l1 ball of that radius. v (n), which becomes x.

@@ -81,46 +81,20 @@ struct ColumnQuadratic {
         }
     }
 
-    // Takes a Newton step on the support by at most max_steps conjugate gradients, until their residual is `accuracy`
-    // times the first one; returns their number.
+    // Takes a Newton step on the support by at most max_steps conjugate gradients, preconditioned by the diagonal. They
+    // end at a residual of `accuracy` times the first one; returns their number.
     template <class R>
     int newton_step(const R& r, int max_steps, double accuracy) {
-        const std::vector<std::size_t> support = curved_support(*this, r);
+        const std::vector<std::size_t> support = curved_support(*this, r), taken = this->taken(support);
         const std::size_t k = support.size();
-        std::vector<double> residual(k), step(k, 0.0);
-        const std::vector<double> slope = gradients(support);
         const Derivatives derivatives = r.derivatives(support, p);
-        for (std::size_t a = 0; a < k; ++a) residual[a] = -slope[a] - derivatives.first[a];
-        const int count = conjugate_gradients(support, derivatives, max_steps, accuracy, residual, step);
-        step_along(*this, r, support, step);
-        return count;
-    }
-
-    // g_j + a_j . s + ridge_j (p_j - w_j) for the coordinates j of the support
-    std::vector<double> gradients(const std::vector<std::size_t>& support) const {
-        std::vector<double> out(support.size());
-        columns.dots(taken(support), s, out.data());
-        for (std::size_t a = 0; a < out.size(); ++a) {
+        std::vector<double> residual(k), diagonal(k), step(k, 0.0), direction(k, 0.0), product(k), v(columns.n_rows);
+        columns.dots(taken, s, product.data());
+        for (std::size_t a = 0; a < k; ++a) {
             const std::size_t j = support[a];
-            out[a] += g[j] + ridge[j] * (p[j] - w[j]);
+            residual[a] = -(product[a] + (g[j] + ridge[j] * (p[j] - w[j]))) - derivatives.first[a];
+            diagonal[a] = curvature(j) + derivatives.diagonal(a);
         }
-        return out;
-    }
-    // Returns the indices of the columns of the support.
-    std::vector<std::size_t> taken(const std::vector<std::size_t>& support) const {
-        std::vector<std::size_t> out;
-        for (const std::size_t j : support) out.push_back(place(j));
-        return out;
-    }
-
-    // step += H^-1 residual nearly, with H the curvature on the support (k), preconditioned by its diagonal; residual
-    // and step (k). Returns the number of iterations.
-    int conjugate_gradients(const std::vector<std::size_t>& support, const Derivatives& derivatives, int max_steps,
-                            double accuracy, std::vector<double>& residual, std::vector<double>& step) {
-        const std::size_t k = support.size();
-        std::vector<double> diagonal(k), direction(k, 0.0), product(k), v(columns.n_rows);
-        const std::vector<std::size_t> taken = this->taken(support);
-        for (std::size_t a = 0; a < k; ++a) diagonal[a] = curvature(support[a]) + derivatives.diagonal(a);
         double before = 1.0, target = 0.0;
         int count = 0;
         for (; count < max_steps; ++count) {
@@ -145,7 +119,14 @@ struct ColumnQuadratic {
             }
             before = size;
         }
+        step_along(*this, r, support, step);
         return count;
+    }
+    // Returns the indices of the columns of the support.
+    std::vector<std::size_t> taken(const std::vector<std::size_t>& support) const {
+        std::vector<std::size_t> out;
+        for (const std::size_t j : support) out.push_back(place(j));
+        return out;
     }
 
     std::size_t n_responses() const { return columns.n_rows; }

@@ -105,9 +105,7 @@ Sweep sweep(Model& model, const GroupedCoordinates& r) {
         const std::size_t first = r.first(g), size = r.first(g + 1) - first;
         const Block block = model.block(g, first, size);
         if (!(block.bound > 0.0)) continue;
-        slope.resize(size);
-        next.resize(size);
-        change.resize(size);
+        for (auto* vector : {&slope, &next, &change}) vector->resize(size);
         for (std::size_t a = 0; a < size; ++a) slope[a] = model.gradient(first + a);
         minimise_on_group(block.entries, block.stride, size, block.bound, slope.data(), model.p + first, r.l1,
                           r.weights[g], next.data(), change.data());

@@ -96,8 +96,10 @@ class DualDescentOn final : public DualDescent {
     // Makes one pass over the active rows. Returns the sum of their gaps, each at the time of its visit, which is the
     // gap if v hardly changes.
     double epoch() {
-        const bool accelerates = near_its_end();
-        if (accelerates) subspace_.begin_move(iterate_, active_);
+        // The faces of the dual, if it has any, hardly change after the gap has decreased so far.
+        const bool near_its_end = first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
+        accelerating_ |= iterate_.has_faces() && near_its_end;
+        if (accelerating_) subspace_.begin_move(iterate_, active_);
         const std::size_t n_blocks = (active_.size() + block - 1) / block;
         blocks_.resize(n_blocks);
         std::iota(blocks_.begin(), blocks_.end(), 0u);
@@ -117,18 +119,10 @@ class DualDescentOn final : public DualDescent {
         largest_violation_ = largest_violation;
         if (first_estimate_ < 0.0) first_estimate_ = estimate;
         last_estimate_ = estimate;
-        if constexpr (Iterate::quadratic_pieces) {
-            if (accelerates) subspace_.end_move(iterate_, active_);
-        }
+        if constexpr (Iterate::quadratic_pieces)
+            if (accelerating_) subspace_.end_move(iterate_, active_);
         active_.shrink();
         return estimate;
-    }
-
-    // Returns whether the gap has decreased so far that the faces of the dual, if it has any, hardly change.
-    bool near_its_end() {
-        if (!iterate_.has_faces()) return false;
-        accelerating_ |= first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
-        return accelerating_;
     }
 
     template <class Awake>

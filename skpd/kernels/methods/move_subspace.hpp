@@ -56,16 +56,6 @@ SKPD_CLONES inline void combine(const std::array<double, 3>& x, const double* p,
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) out[j] = a * p[j] + b * q[j] + c * r[j];
 }
-// (d.v, d.d); d and v (n)
-SKPD_CLONES inline std::pair<double, double> dot_and_square(const double* d, const double* v, std::size_t n) {
-    double dot = 0.0, square = 0.0;
-#pragma omp simd reduction(+ : dot, square)
-    for (std::size_t j = 0; j < n; ++j) {
-        dot += d[j] * v[j];
-        square += d[j] * d[j];
-    }
-    return {dot, square};
-}
 // This keeps the moves of the last epochs, p_a of theta and q_a of v.
 template <class Iterate>
 class MoveSubspace {
@@ -135,8 +125,7 @@ class MoveSubspace {
             const double* now = iterate.point(i);
             for (std::size_t k = 0; k < iterate.stride; ++k) moves_[last][first + k] = now[k] - before_[first + k];
             const auto piece = iterate.piece(i);
-            if (iterate.stays_on_face(i, piece, moves_[0].data() + first, moves_[1].data() + first,
-                                      moves_[2].data() + first)) {
+            if (iterate.stays_on_face(i, piece, part(iterate, 0, i), part(iterate, 1, i), part(iterate, 2, i))) {
                 face_.push_back({i, piece});
                 continue;
             }
@@ -147,9 +136,12 @@ class MoveSubspace {
         return n_left;
     }
 
+    // Row i of move a
+    double* part(const Iterate& iterate, std::size_t a, std::size_t i) { return moves_[a].data() + i * iterate.stride; }
+
     // Removes row i from move a; returns whether it had a part in it.
     bool take_out(Iterate& iterate, std::size_t i, std::size_t a) {
-        double* move = moves_[a].data() + i * iterate.stride;
+        double* move = part(iterate, a, i);
         if (std::all_of(move, move + iterate.stride, [](double change) { return change == 0.0; })) return false;
         for (std::size_t k = 0; k < iterate.stride; ++k) move[k] = -move[k];
         iterate.add(i, move, v_moves_[a].data());
@@ -185,7 +177,7 @@ class MoveSubspace {
         for (const auto& [i, piece] : face_) {
             const double row_norm = std::sqrt(iterate.rows[i].weight / iterate.rows[i].step);
             for (std::size_t a = 0; a < n_moves; ++a) {
-                const double* change = moves_[a].data() + i * stride;
+                const double* change = part(iterate, a, i);
                 const double linear = piece.along(change);
                 double moved = 0.0;
                 for (std::size_t k = 0; k < stride; ++k) moved += std::fabs(change[k]);
@@ -229,8 +221,7 @@ class MoveSubspace {
         for (std::size_t m = 0; m < face_.size(); ++m) {
             const auto& [i, piece] = face_[m];
             double* change = change_.data() + m * stride;
-            const double *p = moves_[0].data() + i * stride, *q = moves_[1].data() + i * stride,
-                         *r = moves_[2].data() + i * stride;
+            const double *p = part(iterate, 0, i), *q = part(iterate, 1, i), *r = part(iterate, 2, i);
             for (std::size_t k = 0; k < stride; ++k) change[k] = x[0] * p[k] + x[1] * q[k] + x[2] * r[k];
             if (iterate.shorten(i, piece, change, added_.data())) iterate.add(i, added_.data(), direction_.data());
             if (residual_.empty()) line.slope -= piece.along(change);
@@ -238,19 +229,19 @@ class MoveSubspace {
                 for (std::size_t k = 0; k < stride; ++k) line.slope += change[k] * residual_[m * stride + k];
             line.curvature += piece.curvature * *change * *change;
         }
-        const auto [along, square] = dot_and_square(direction_.data(), iterate.v.data(), direction_.size());
-        if (residual_.empty()) line.slope -= iterate.alpha * along;
-        line.square = iterate.alpha * square;
+        const double* moved = direction_.data();
+        const MoveProducts products = move_products(iterate.v.data(), moved, moved, moved, direction_.size());
+        if (residual_.empty()) line.slope -= iterate.alpha * products.with_v[0];
+        line.square = iterate.alpha * products.among[0][0];
         line.curvature += line.square;
         return line;
     }
 
     // Moves the iterate by length times the direction, which is added to the last move.
     void move(Iterate& iterate, double length) {
-        const std::size_t stride = iterate.stride;
         for (std::size_t m = 0; m < face_.size(); ++m) {
             const auto& [i, piece] = face_[m];
-            iterate.advance(i, piece, length, change_.data() + m * stride, moves_[last].data() + i * stride);
+            iterate.advance(i, piece, length, change_.data() + m * iterate.stride, part(iterate, last, i));
         }
         for (Vector* moved : {&iterate.v, &v_moves_[last]})
             dense_axpy(length, direction_.data(), moved->data(), direction_.size());

@@ -136,8 +136,8 @@ class NewtonOnTable {
         system.name(columns.data(), k, m);
         const SeparableCoordinates penalty(terms.empty() ? std::vector{penalty_[0]} : std::move(terms), k);
         const int sweeps = settings_.sweeps + static_cast<int>(std::min<std::size_t>(m / 20, 20));
-        minimise_separable({H.data(), m, p.data(), gradient.data()}, penalty, sweeps, settings_.accuracy * violation,
-                           settings_.rounds, system);
+        alternate({H.data(), m, p.data(), gradient.data()}, penalty, sweeps, settings_.accuracy * violation,
+                  settings_.rounds, system);
         double slope = 0.0, rise = 0.0;
         for (std::size_t a = 0; a < m; ++a) {
             const std::size_t j = place[a];

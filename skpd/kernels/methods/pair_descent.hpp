@@ -19,6 +19,7 @@
 #include <limits>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -26,21 +27,9 @@
 
 namespace skpd {
 
-// This is the interface of pair descent for all losses.
-struct PairDescent {
-    virtual ~PairDescent() = default;
-    // Takes steps until the gap is at most the target, or max_steps of them. Returns their number and the gap.
-    virtual std::tuple<double, double> run(double target, double max_steps) = 0;
-    // The missing rows of K that violate the conditions more than all others, at most `most`, largest first.
-    virtual std::vector<std::int64_t> missing_rows(std::size_t most) const = 0;
-    // Gives rows of K (n_rows, n), which must outlive this object.
-    virtual void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) = 0;
-    // Recomputes z from theta, which removes accumulated rounding errors.
-    virtual void refresh() = 0;
-    virtual std::size_t n_rows() const = 0;
-    virtual std::vector<double> theta() const = 0;
-    virtual double intercept() const = 0;
-};
+// Any of the losses whose conjugate has quadratic pieces
+using PieceLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const PiecewiseLinearLoss*,
+                               const ResidualLoss*>;
 
 // The place of the largest of n values, 0 if all are NaN
 inline std::size_t place_of(double largest, const double* values, std::size_t n) {
@@ -48,12 +37,11 @@ inline std::size_t place_of(double largest, const double* values, std::size_t n)
     return place < n ? place : 0;
 }
 
-template <class Loss>
-class PairDescentOn final : public PairDescent {
+class PairDescent {
    public:
-    // The diagonal of K, y and weights (n). The arrays must outlive this object.
-    PairDescentOn(const Loss& loss, const double* diagonal, std::size_t n, const double* y, const double* weights,
-                  double alpha, bool has_intercept)
+    // The diagonal of K, y and weights (n). The loss and the arrays must outlive this object.
+    PairDescent(PieceLoss loss, const double* diagonal, std::size_t n, const double* y, const double* weights,
+                double alpha, bool has_intercept)
         : loss_(loss), diagonal_(diagonal), n_(n), y_(y), weights_(weights), alpha_(alpha),
           has_intercept_(has_intercept), rows_(n, nullptr), theta_(n, 0.0), z_(n, 0.0), score_(n),
           left_(n, -infinity), right_(n, infinity) {
@@ -64,7 +52,8 @@ class PairDescentOn final : public PairDescent {
         }
     }
 
-    std::tuple<double, double> run(double target, double max_steps) override {
+    // Takes steps until the gap is at most the target, or max_steps of them. Returns their number and the gap.
+    std::tuple<double, double> run(double target, double max_steps) {
         double steps = 0.0, gap = this->gap();
         while (gap > target && steps < max_steps) {
             int moved = 0;
@@ -79,7 +68,8 @@ class PairDescentOn final : public PairDescent {
         return {steps, gap};
     }
 
-    std::vector<std::int64_t> missing_rows(std::size_t most) const override {
+    // The missing rows of K that violate the conditions more than all others, at most `most`, largest first.
+    std::vector<std::int64_t> missing_rows(std::size_t most) const {
         std::vector<std::pair<double, std::int64_t>> violations;
         for (std::size_t i = 0; i < n_; ++i) {
             const double violation = rows_[i] ? 0.0 : violation_of_missing(i);
@@ -93,7 +83,8 @@ class PairDescentOn final : public PairDescent {
         return missing;
     }
 
-    void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) override {
+    // Gives rows of K (n_rows, n), which must outlive this object.
+    void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) {
         for (std::size_t k = 0; k < n_rows; ++k) {
             const std::size_t i = static_cast<std::size_t>(rows[k]);
             rows_[i] = values + k * n_;
@@ -101,16 +92,17 @@ class PairDescentOn final : public PairDescent {
         }
     }
 
-    void refresh() override {
+    // Recomputes z from theta, which removes accumulated rounding errors.
+    void refresh() {
         std::fill(z_.begin(), z_.end(), 0.0);
         for (std::size_t i = 0; i < n_; ++i)
             if (weights_[i] * theta_[i] != 0.0) add(i, -weights_[i] * theta_[i] / alpha_, i, 0.0);
     }
 
-    std::size_t n_rows() const override { return n_; }
-    std::vector<double> theta() const override { return theta_; }
+    std::size_t n_rows() const { return n_; }
+    std::vector<double> theta() const { return theta_; }
     // The middle of the interval of intercepts that the rows admit, or its finite end; 0 if both are infinite
-    double intercept() const override {
+    double intercept() const {
         if (!has_intercept_ || !(std::isfinite(lowest_) || std::isfinite(highest_))) return 0.0;
         if (!std::isfinite(highest_)) return lowest_;
         return std::isfinite(lowest_) ? 0.5 * (lowest_ + highest_) : highest_;
@@ -133,7 +125,8 @@ class PairDescentOn final : public PairDescent {
     };
 
     QuadraticPiece piece(const Side& side, std::size_t i) const {
-        return dual_piece(loss_, y_[i], std::nextafter(theta_[i], side.beyond));
+        const double beside = std::nextafter(theta_[i], side.beyond);
+        return std::visit([&](const auto* loss) { return dual_piece(*loss, y_[i], beside); }, loss_);
     }
     void update_pieces(std::size_t i) {
         for (Side* side : {&left_, &right_}) {
@@ -179,10 +172,9 @@ class PairDescentOn final : public PairDescent {
         const bool lower = falls >= rises;
         const std::size_t i = lower ? down : up;
         const Side& side = lower ? left_ : right_;
-        const double violation = std::max(falls, rises);
-        highest_ = violation;
-        if (!(violation > 0.0)) return false;
-        const double step = length(violation, diagonal_[i] / alpha_ + side.curvature[i], side.max_change[i]);
+        highest_ = std::max(falls, rises);
+        if (!(highest_ > 0.0)) return false;
+        const double step = length(highest_, diagonal_[i] / alpha_ + side.curvature[i], side.max_change[i]);
         move(i, lower ? -step : step);
         add(i, (lower ? step : -step) / alpha_, i, 0.0);
         return step > 0.0;
@@ -259,11 +251,13 @@ class PairDescentOn final : public PairDescent {
         }
         const double b = intercept();
         double sum = 0.0;
-        for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * fenchel_young(loss_, y_[i], theta_[i], z_[i] + b);
+        std::visit([&](const auto* loss) {
+            for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * fenchel_young(*loss, y_[i], theta_[i], z_[i] + b);
+        }, loss_);
         return std::max(sum, 0.0);
     }
 
-    const Loss loss_;
+    const PieceLoss loss_;
     const double* diagonal_;
     const std::size_t n_;
     const double *y_, *weights_;

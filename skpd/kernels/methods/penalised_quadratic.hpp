@@ -344,13 +344,12 @@ inline double newton_step(GramQuadratic& model, const GroupedCoordinates& penalt
     return step_along(model, penalty, support, step);
 }
 
-// Alternates coordinate descent and at most `most` Newton steps at once for the given number of rounds, of which the
-// last has no steps. Returns the largest change of a gradient in the last sweep. A step that ends at a kink of a
-// separable penalty is followed by another one at once, since the coordinates of a nearly singular matrix reach their
-// kinks one by one.
+// Alternates coordinate descent and Newton steps for the given number of rounds, of which the last has no steps.
+// Returns the largest change of a gradient in the last sweep. A step that ends at a kink of a separable penalty is
+// followed by others at once, since the coordinates of a nearly singular matrix reach their kinks one by one.
 template <class R, class... System>
-double alternate(GramQuadratic model, const R& penalty, int sweeps, double tol, int rounds, int most,
-                 System&... system) {
+double alternate(GramQuadratic model, const R& penalty, int sweeps, double tol, int rounds, System&... system) {
+    constexpr int most = std::is_same_v<R, SeparableCoordinates> ? 30 : 1;  // of the steps of a round
     double change = std::numeric_limits<double>::infinity();
     for (int round = 0; round < rounds; ++round) {
         change = model.descend(penalty, sweeps, tol);
@@ -361,15 +360,6 @@ double alternate(GramQuadratic model, const R& penalty, int sweeps, double tol, 
         }
     }
     return change;
-}
-// Returns whether coordinate descent changed no gradient by more than tol.
-inline bool minimise_separable(const GramQuadratic& model, const SeparableCoordinates& penalty, int sweeps, double tol,
-                               int rounds, SupportSystem& system) {
-    return alternate(model, penalty, sweeps, tol, rounds, 30, system) <= tol;
-}
-inline double minimise_grouped(const GramQuadratic& model, const GroupedCoordinates& penalty, int sweeps, double tol,
-                               int rounds) {
-    return alternate(model, penalty, sweeps, tol, rounds, 1);
 }
 
 }  // namespace skpd

@@ -27,6 +27,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "data/layouts.hpp"
@@ -49,26 +50,11 @@ struct BlockFrankWolfeSettings {
     std::size_t sparsity, n_coordinates;  // s and k; 0 lets s grow as needed, and balances k with it
 };
 
-// This is the interface of the algorithm for all losses.
-struct BlockFrankWolfe {
-    virtual ~BlockFrankWolfe() = default;
-    // Iterates until the gap is at most the target, or max_iter iterations or max_entries entries of
-    // the matrix are reached. Returns the number of iterations and the gap.
-    virtual std::tuple<int, double> run(double target, int max_iter, double max_entries) = 0;
-    // Moves the offset to the intercept; returns sum_i c_i theta_i.
-    virtual double recentre() = 0;
-    // Computes z and g from x and theta, which removes the rounding errors of their updates.
-    virtual void refresh() = 0;
-    virtual std::vector<double> theta() const = 0;
-    virtual std::vector<double> variables() const = 0;  // x, followed by x_b
-    virtual double entries() const = 0;  // the number of entries of the matrix that have been read
-};
-
-template <class Loss>
-class BlockFrankWolfeOn final : public BlockFrankWolfe {
+class BlockFrankWolfe {
    public:
-    BlockFrankWolfeOn(const Loss& loss, const MajorVectors& rows, const double* y, const double* weights, const double* theta,
-                      const BlockFrankWolfeSettings& settings)
+    // The loss must outlive this object; y, weights and theta (n).
+    BlockFrankWolfe(AnyLoss loss, const MajorVectors& rows, const double* y, const double* weights, const double* theta,
+                    const BlockFrankWolfeSettings& settings)
         : loss_(loss), rows_(rows), products_(rows), settings_(settings), n_(rows.n_major), d_(rows.n_minor),
           y_(y, y + n_), weights_(weights, weights + n_), theta_(theta, theta + n_), step_(n_), next_theta_(n_),
           length_(n_), z_(n_, 0.0), g_(d_, 0.0), signs_(d_), centre_(d_), x_(d_, 0.0), next_(d_, 0.0),
@@ -80,7 +66,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
             step_[i] = settings_.mu / (weights_[i] * square);
             // the prediction of this row is 0 for every x
             if (!(weights_[i] * square > 0.0) || !std::isfinite(step_[i])) {
-                theta_[i] = dual_prox(loss_, y_[i], theta_[i], 0.0, 1e300);
+                theta_[i] = maximiser(i, 0.0, 1e300);
                 step_[i] = 0.0;
             }
         }
@@ -89,7 +75,9 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         refresh();
     }
 
-    std::tuple<int, double> run(double target, int max_iter, double max_entries) override {
+    // Iterates until the gap is at most the target, or max_iter iterations or max_entries entries of the matrix are
+    // reached. Returns the number of iterations and the gap.
+    std::tuple<int, double> run(double target, int max_iter, double max_entries) {
         const double start = entries_;
         int iteration = 0;
         double gap = std::numeric_limits<double>::infinity();
@@ -104,13 +92,15 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         return {iteration, gap};
     }
 
-    double recentre() override {
+    // Moves the offset to the intercept; returns sum_i c_i theta_i.
+    double recentre() {
         settings_.offset = x_b_;
         ready_ = false;
         return std::inner_product(weights_.begin(), weights_.end(), theta_.begin(), 0.0);
     }
 
-    void refresh() override {
+    // Computes z and g from x and theta, which removes the rounding errors of their updates.
+    void refresh() {
         std::fill(g_.begin(), g_.end(), 0.0);
         g_b_ = 0.0;
         for (std::size_t i = 0; i < n_; ++i) {
@@ -125,20 +115,24 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         entries_ += static_cast<double>(rows_.n_entries());
     }
 
-    std::vector<double> theta() const override { return theta_; }
-    std::vector<double> variables() const override {
+    std::vector<double> theta() const { return theta_; }
+    std::vector<double> variables() const {  // x, followed by x_b
         std::vector<double> out = x_;
         out.push_back(x_b_);
         return out;
     }
-    double entries() const override { return entries_; }
+    double entries() const { return entries_; }  // the number of entries of the matrix that have been read
 
    private:
-    double eta() const { return settings_.line_search ? 1.0 : settings_.eta; }
+    // The maximum of the dual along theta_i, less the square of the move over 2 step, for the prediction z
+    double maximiser(std::size_t i, double z, double step) const {
+        return std::visit([&](const auto* loss) { return dual_prox(*loss, y_[i], theta_[i], z, step); }, loss_);
+    }
 
     // Takes the step (8) and updates the product (9). Returns the Lagrangian at x minus its least value.
     double primal_step() {
-        const double mu = settings_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
+        const double mu = settings_.mu, eta = settings_.line_search ? 1.0 : settings_.eta;
+        const double scale = 1.0 / mu, length = 1.0 / eta;
         for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] * scale + x_[j]) * length;
         tau_ = l1_threshold(centre_.data(), d_, settings_.radius, 0.0, tau_);
         support_.clear();
@@ -150,27 +144,28 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         for (const std::uint32_t j : support_) next_[j] = soft(centre_[j], tau_);
         const double before_b = x_b_;
         if (settings_.constant != 0.0) x_b_ = settings_.offset - g_b_ / mu;
-        // z <- (1 - eta) z + eta A x~, of which add_columns adds the second term
-        const double keep = 1.0 - eta_, shift = settings_.constant * (x_b_ - keep * before_b);
+        // z <- (1 - eta) z + eta A x~
+        const double keep = 1.0 - eta, shift = settings_.constant * (x_b_ - keep * before_b);
         for (std::size_t j = 0; j < d_; ++j) {
-            next_[j] *= eta_;
+            next_[j] *= eta;
             x_[j] = keep * x_[j] + next_[j];
         }
         for (double& value : z_) value = keep * value + shift;
-        add_columns();
-        choose_n_coordinates();
+        const auto likely = [&](std::size_t j) { return next_[j] != 0.0 || 2.0 * std::fabs(centre_[j]) > tau_; };
+        const double visited = products_.add(next_.data(), support_, likely, z_.data());
+        entries_ += visited;
+        choose_n_coordinates(visited + static_cast<double>(n_ + d_));
         return settings_.line_search && !truncated_ ? 0.0 : excess();
     }
 
     // Restricts the projection to the s largest coordinates of the centre.
     void truncate() {
-        truncated_ = true;
         if (settings_.sparsity == 0) {  // no sparsity is given, so that s grows as needed
             while (sparsity_ < support_.size()) sparsity_ *= 2;
             sparsity_ = std::min(sparsity_, d_);
-            truncated_ = false;
             return;
         }
+        truncated_ = true;
         const auto last = support_.begin() + static_cast<std::ptrdiff_t>(sparsity_);
         std::nth_element(support_.begin(), last, support_.end(), [&](std::uint32_t a, std::uint32_t b) {
             return std::fabs(centre_[a]) > std::fabs(centre_[b]);
@@ -192,24 +187,15 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         return sum;
     }
 
-    // z <- z + eta A x~
-    void add_columns() {
-        const auto likely = [&](std::size_t j) { return next_[j] != 0.0 || 2.0 * std::fabs(centre_[j]) > tau_; };
-        const double visited = products_.add(next_.data(), support_, likely, z_.data());
-        entries_ += visited;
-        column_entries_ = settings_.line_search ? visited : products_.needed();
-    }
-
     // Chooses k such that k rows have as many entries as the s columns: n s / d, as in the paper, or with a line search
     // from the number of entries that the primal step has read.
-    void choose_n_coordinates() {
+    void choose_n_coordinates(double visited) {
         if (settings_.n_coordinates) {
             n_coordinates_ = std::min(settings_.n_coordinates, n_);
         } else if (!settings_.line_search) {
             n_coordinates_ = std::clamp<std::size_t>(n_ * sparsity_ / std::max<std::size_t>(d_, 1), 1, n_);
         } else {
             const double total = std::max(static_cast<double>(rows_.n_entries()), 1.0);
-            const double visited = column_entries_ + static_cast<double>(n_ + d_);
             n_coordinates_ = static_cast<std::size_t>(static_cast<double>(n_) * std::min(visited / total, 1.0));
             n_coordinates_ = std::max<std::size_t>(n_coordinates_, 1);
         }
@@ -220,16 +206,20 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
 
     // Computes the moves (10) of all dual variables; returns the share of the rows in the gap.
     double potential() {
-        potential_moves(loss_, n_, y_.data(), theta_.data(), z_.data(), step_.data(), next_theta_.data(),
-                        length_.data());
-        return fenchel_young_gap(loss_, n_, y_.data(), weights_.data(), theta_.data(), z_.data());
+        return std::visit([&](const auto* loss) {
+            potential_moves(*loss, n_, y_.data(), theta_.data(), z_.data(), step_.data(), next_theta_.data(),
+                            length_.data());
+            return fenchel_young_gap(*loss, n_, y_.data(), weights_.data(), theta_.data(), z_.data());
+        }, loss_);
     }
 
     // Moves k rows and updates the product (12): the rows with the longest moves, or with a line search the next rows
     // in a random order whose moves are not 0.
     void dual_step() {
         if (settings_.line_search) {
-            next_moves();
+            chosen_.clear();
+            for (std::size_t seen = 0; seen < n_ && chosen_.size() < n_coordinates_; ++seen)
+                if (const std::uint32_t i = order_.next(); length_[i] > 0.0) chosen_.push_back(i);
             maximise_in_turn();
         } else {
             longest_moves(length_, n_coordinates_, sorted_, chosen_);
@@ -238,14 +228,6 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         const double visited = static_cast<double>(chosen_.size()) * static_cast<double>(rows_.n_entries()) /
                                static_cast<double>(std::max<std::size_t>(n_, 1));
         entries_ += settings_.line_search ? 2.0 * visited : visited;
-    }
-
-    void next_moves() {
-        chosen_.clear();
-        for (std::size_t seen = 0; seen < n_ && chosen_.size() < n_coordinates_; ++seen) {
-            const std::uint32_t i = order_.next();
-            if (length_[i] > 0.0) chosen_.push_back(i);
-        }
     }
 
     // theta_i <- next, and updates g and g_b. Returns c_i times the change.
@@ -276,7 +258,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         for (const std::uint32_t i : chosen_) {
             const auto [excess, slope] = along_row(rows_, i, g_.data(), signs_.data(), tau);
             const double z = -excess / mu + settings_.constant * (settings_.offset - g_b_ / mu);
-            const double change = move(i, dual_prox(loss_, y_[i], theta_[i], z, step_[i]));
+            const double change = move(i, maximiser(i, z, step_[i]));
             sum += change * slope;
             const double to = std::max(tau + (sum - total) * share, 0.0);
             sum -= (to - tau) * count;
@@ -285,7 +267,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         tau_ = tau / mu;
     }
 
-    const Loss loss_;
+    const AnyLoss loss_;
     const MajorVectors rows_;
     ColumnProducts products_;
     BlockFrankWolfeSettings settings_;
@@ -298,7 +280,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     bool truncated_ = false;  // whether the support of x~ has ever been truncated
     bool ready_ = false;  // whether the moves of the dual variables are known
     RowOrder order_;
-    double entries_ = 0.0, column_entries_ = 0.0;
+    double entries_ = 0.0;
 };
 
 }  // namespace skpd

@@ -37,8 +37,7 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
     const Loss local = loss;
     double gap = 0.0;
 #pragma omp simd reduction(+ : gap)
-    for (std::size_t i = 0; i < n; ++i)
-        gap += weights[i] * fenchel_young(local, y[i], theta[i], z[i]);
+    for (std::size_t i = 0; i < n; ++i) gap += weights[i] * fenchel_young(local, y[i], theta[i], z[i]);
     return gap;
 }
 
@@ -76,13 +75,11 @@ SKPD_CLONES AlongRow along_dense_row(const T* a, const double* g, const double* 
     return {excess, slope};
 }
 template <class T>
-AlongRow along_row(const Dense<T>& rows, std::size_t i, const double* g, const double* signs,
-                   double tau) {
+AlongRow along_row(const Dense<T>& rows, std::size_t i, const double* g, const double* signs, double tau) {
     return along_dense_row(rows.major(i), g, signs, tau, rows.n_minor);
 }
 template <class T, class I>
-AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, const double* signs,
-                   double tau) {
+AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, const double* signs, double tau) {
     const auto add = [&](AlongRow& total, I p) {
         const double a = static_cast<double>(rows.data[p]);
         const I j = rows.indices[p];

@@ -26,8 +26,6 @@ class ColumnProducts {
     double add(const double* x, const std::vector<std::uint32_t>& support, const Likely& likely, double* out) {
         return rows_.visit([&](const auto& rows) { return add_of(rows, x, support, likely, out); });
     }
-    // Returns the number of entries in the columns of the last support.
-    double needed() const { return static_cast<double>(needed_); }
 
    private:
     static constexpr std::size_t all_rows_ratio = 8;  // a support with more than 1/8 of the entries reads all rows
@@ -42,7 +40,7 @@ class ColumnProducts {
             out[i] += sum;
         }
         needed_ = rows.n_major * support.size();
-        return needed();
+        return static_cast<double>(needed_);
     }
 
     template <class T, class I>

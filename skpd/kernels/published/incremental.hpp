@@ -22,41 +22,29 @@
 namespace skpd {
 
 struct RobustSettings {
-    double epsilon, kappa, ridge;
+    double norm, epsilon, kappa, ridge;
     bool fit_intercept;
 };
 
 class Incremental {
    public:
-    virtual ~Incremental() = default;
-    // Each makes one pass over these n rows with this step size. A last mini-batch of fewer rows has a step that is
-    // shorter by as much, so that every row counts the same.
-    virtual void subgradient_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch) = 0;
-    virtual void proximal_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch, double tol) = 0;
-
     std::vector<double> w, p, r;
     double radius = 0.0, intercept = 0.0;
-    std::size_t n_updates = 0;  // of single rows
-};
 
-// The methods for the epigraph of one norm; the weights are multiplied by the number of rows with a weight.
-template <class Epigraph>
-class IncrementalOn : public Incremental {
-   public:
-    IncrementalOn(const MajorVectors& matrix, const double* y, const double* weights, const RobustSettings& settings)
-        : matrix_(matrix), settings_(settings), y_(y, y + matrix.n_major), weights_(weights, weights + matrix.n_major),
-          squares_(matrix.n_major, 0.0), trial_(matrix.n_minor), best_(matrix.n_minor) {
-        w.assign(matrix.n_minor, 0.0);
-        p.assign(matrix.n_major, 0.0);
-        r.assign(matrix.n_major, 0.0);
+    // The weights are multiplied by the number of rows with a weight.
+    Incremental(const MajorVectors& matrix, const double* y, const double* weights, const RobustSettings& settings)
+        : w(matrix.n_minor, 0.0), p(matrix.n_major, 0.0), r(matrix.n_major, 0.0), matrix_(matrix), settings_(settings),
+          y_(y, y + matrix.n_major), weights_(weights, weights + matrix.n_major), squares_(matrix.n_major, 0.0),
+          trial_(matrix.n_minor), best_(matrix.n_minor) {
         const auto counted = std::count_if(weights_.begin(), weights_.end(), [](double c) { return c > 0.0; });
         for (double& weight : weights_) weight *= static_cast<double>(counted);
-        if constexpr (std::is_same_v<Epigraph, L2Epigraph>)
-            for (std::size_t i = 0; i < matrix.n_major; ++i)
-                matrix.for_each(i, [&](std::size_t, double x) { squares_[i] += x * x; });
+        for (std::size_t i = 0; i < matrix.n_major && settings.norm == 2.0; ++i)
+            matrix.for_each(i, [&](std::size_t, double x) { squares_[i] += x * x; });
     }
 
-    void subgradient_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch) override {
+    // Each makes one pass over these n rows with this step size. A last mini-batch of fewer rows has a step that is
+    // shorter by as much, so that every row counts the same.
+    void subgradient_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch) {
         const std::size_t d = matrix_.n_minor;
         const double share = full_step / static_cast<double>(batch);
         for (std::size_t first = 0; first < n; first += batch) {
@@ -81,12 +69,11 @@ class IncrementalOn : public Incremental {
             if (settings_.fit_intercept) intercept += share * total;
             double s = radius - step * settings_.epsilon;
             if (flipped > 0.0) s += share * settings_.kappa * flipped;
-            radius = Epigraph::project(w.data(), d, s, 1.0);
+            radius = with_epigraph(settings_.norm, [&](auto norm) { return norm.project(w.data(), d, s, 1.0); });
         }
     }
 
-    void proximal_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch,
-                       double tol) override {
+    void proximal_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch, double tol) {
         const double share = full_step / static_cast<double>(batch);
         for (std::size_t first = 0; first < n; first += batch) {
             const std::size_t size = std::min(batch, n - first);
@@ -98,10 +85,8 @@ class IncrementalOn : public Incremental {
             const ProxRow centre{share / square, settings_.kappa * scale, scale,
                                  (radius - step * settings_.epsilon) / scale, intercept / scale,
                                  settings_.fit_intercept ? scale : 0.0};
-            if (size == 1)
-                update(static_cast<std::size_t>(rows[first]), centre);
-            else
-                update_mean(rows + first, size, centre, tol);
+            if (size == 1) update(static_cast<std::size_t>(rows[first]), centre);
+            else update_mean(rows + first, size, centre, tol);
             radius *= scale;
             intercept *= scale;
         }
@@ -141,25 +126,26 @@ class IncrementalOn : public Incremental {
         ProxRow row = centre;
         row.step *= weights_[i];
         row.one *= y_[i];
-        ++n_updates;
         const auto solve = [&](auto& trial) {
             const auto [first, second] = prox_cases(trial, row, {p[i], r[i]});
             p[i] = first, r[i] = second;
             radius = trial.best_lam, intercept = trial.best_b;
         };
-        if constexpr (std::is_same_v<Epigraph, L2Epigraph>) {
-            double A = 0.0;
-            for (const double x : w) A += x * x;
-            PlaneTrial trial{A, squares_[i], y_[i] * matrix_.dot(i, w.data()), row};
-            solve(trial);
-            if (trial.best_shift != 0.0) matrix_.axpy(i, trial.best_shift * y_[i], w.data());
-            if (trial.best_factor != 1.0)
-                for (double& x : w) x *= trial.best_factor;
-        } else {
-            VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_};
-            solve(trial);
-            w.swap(best_);
-        }
+        with_epigraph(settings_.norm, [&]<class Epigraph>(Epigraph) {
+            if constexpr (std::is_same_v<Epigraph, L2Epigraph>) {
+                double A = 0.0;
+                for (const double x : w) A += x * x;
+                PlaneTrial trial{A, squares_[i], y_[i] * matrix_.dot(i, w.data()), row};
+                solve(trial);
+                if (trial.best_shift != 0.0) matrix_.axpy(i, trial.best_shift * y_[i], w.data());
+                if (trial.best_factor != 1.0)
+                    for (double& x : w) x *= trial.best_factor;
+            } else {
+                VectorTrial<Epigraph> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_};
+                solve(trial);
+                w.swap(best_);
+            }
+        });
     }
 
     const MajorVectors matrix_;

@@ -50,21 +50,15 @@ struct RandomCoordinates {
     virtual std::size_t n_coordinates() const = 0;
 };
 
-// R_i(v_i) = c_i l*(y_i, v_i / c_i) for dual variables v (n)
-struct ConjugateCoordinates {
-    struct Term {
-        AnyLoss loss;
-        double y, weight;
-        double prox(double v, double step) const {
-            if (!(weight > 0.0)) return 0.0;
-            const auto prox = [&](const auto* loss) { return dual_prox(*loss, y, v / weight, 0.0, step / weight); };
-            return weight * std::visit(prox, loss);
-        }
-    };
-    Term operator[](std::size_t i) const { return {loss, y[i], weights[i]}; }
-
+// R_i(v_i) = c_i l*(y_i, v_i / c_i) for a dual variable v_i
+struct ConjugateTerm {
     AnyLoss loss;
-    std::vector<double> y, weights;
+    double y, weight;
+    double prox(double v, double step) const {
+        if (!(weight > 0.0)) return 0.0;
+        const auto prox = [&](const auto* loss) { return dual_prox(*loss, y, v / weight, 0.0, step / weight); };
+        return weight * std::visit(prox, loss);
+    }
 };
 
 // The problem's targets and weights (n), terms R_j (d), whether there is a column of ones, and the number of coordinates
@@ -172,11 +166,8 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
     void run(std::size_t steps) override {
-        if (moving_.empty()) {
-            step_ += steps;
-            return;
-        }
         for (const std::size_t end = step_ + steps; step_ < end; ++step_) {
+            if (moving_.empty()) continue;
             const std::size_t j = this->draw();
             const double bound = this->minimise(j, w_[j], gradient(j), curvature_[j]);
             const double next = bound == w_[j] || is_squared(this->loss_) ? bound : minimise_exactly(j, bound);

@@ -20,6 +20,7 @@
 #include <limits>
 #include <vector>
 
+#include "data/layouts.hpp"
 #include "maths/epigraph.hpp"
 
 namespace skpd {
@@ -136,9 +137,9 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
 }
 
 // Trial points with vectors of coefficients w (d), for q = 1 and inf.
-template <class Epigraph, class M>
+template <class Epigraph>
 struct VectorTrial {
-    const M& matrix;
+    const MajorVectors& matrix;
     std::size_t i, d;
     double sign;
     const ProxRow& row;
