@@ -33,6 +33,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices
 from .free_features import dependence, to_balance
 from .interfaces import ProblemParts
@@ -199,9 +200,7 @@ class _Rows:
             np.multiply(scales, f.values if everywhere else f.values[self.inside], out=row)
         return rows.T
 
-    @property
-    def scales(self) -> Array:
-        return np.sqrt(self.problem.weights[self.inside]) * self.slack
+    scales = computed(lambda self: np.sqrt(self.problem.weights[self.inside]) * self.slack)
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
         parts = [self.theta, self.change] if self.change.any() else [self.theta]

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Mask
 from ..designs.conjugate_gradients import conjugate_gradients
 
@@ -106,9 +107,7 @@ class FreeGroups:
         system[self.n_left :, : self.n_left] = between.T
         return system
 
-    @property
-    def _is_small(self) -> bool:
-        return self.n_left + self.n_right <= FEW_GROUPS
+    _is_small = computed(lambda self: self.n_left + self.n_right <= FEW_GROUPS)
 
     @cached_property
     def _of_weights(self) -> Array:

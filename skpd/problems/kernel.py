@@ -47,6 +47,7 @@ from typing import cast
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices
 from ..designs import KernelFactor, KernelFeatures, KernelMatrix, KernelRows
 from ..losses import Loss
@@ -121,9 +122,7 @@ class KernelMachine:
         regularisation = Regularisation(SquaredKernelNorm(matrix), self.problem.alpha)
         return KernelMachine(Problem(rows, regularisation), self.penalty_of)
 
-    @property
-    def matrices(self) -> tuple[KernelMatrix, ...]:
-        return cast(tuple[KernelMatrix, ...], self.problem.design.matrices)
+    matrices = attribute_of_part("problem.design.matrices")
 
     @property
     def is_complete(self) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices, Mask, Numbers
+from .._immutable_base import computed
+from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
@@ -177,18 +178,14 @@ class FreeOutputs(FreeDirections):
         every = np.ravel(np.add.outer(K * features, np.arange(K)))
         return features if np.array_equal(self.columns, every) else None
 
-    @property
-    def _has_table(self) -> bool:
-        """Whether features without a penalty have none for all outputs, with one X for these."""
-        return self.features is not None and bool(self.rows.design.shares_data)
+    # Whether features without a penalty have none for all outputs, with one X for these.
+    _has_table = computed(lambda self: self.features is not None and self.rows.design.shares_data)
 
     @property
     def _columns_as_given(self) -> Array:
         return np.asfortranarray(self.rows.design.parts[0].table(self.features))
 
-    @property
-    def _heavy(self) -> Mask:
-        return cast(Mask, self.rows.weights[:: self.rows.n_outputs] > 0.0)
+    _heavy = computed(lambda self: self.rows.weights[:: self.rows.n_outputs] > 0.0)
 
     @cached_property
     def dependence(self) -> Dependence:
@@ -200,7 +197,7 @@ class FreeOutputs(FreeDirections):
         return dependence(self.table[self._heavy], self.rows.fit_intercept, precision)
 
     @cached_property
-    def left_out(self) -> Indices:
+    def left_out(self) -> Indices:  # type: ignore[override]
         nearly = self.dependence.nearly
         return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly]) if nearly else NONE
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
+from .._immutable_base import computed
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import DualPoint, DualVector, Interval
 from ..certificates.relative_gaps import bound_on_constants
@@ -139,15 +140,11 @@ class Problem(ProblemParts):
         rows = self.rows
         return rows.in_memory and not (rows.of_entries or rows.of_scores or self.loss.has_radius)
 
-    @property
-    def has_single_values(self) -> bool:
-        """Whether X is in memory and each row has one prediction."""
-        return self.has_values and not self.rows.of_outputs
+    # Whether X is in memory and each row has one prediction.
+    has_single_values = computed(lambda self: self.has_values and not self.rows.of_outputs)
 
-    @property
-    def n_variables(self) -> int:
-        """The number of primal variables: the coefficients, followed by the free numbers."""
-        return self.n_coefficients + int(self.rows.n_free)
+    # The number of primal variables: the coefficients, followed by the free numbers.
+    n_variables = computed(lambda self: self.n_coefficients + int(self.rows.n_free))
 
     def split(self, variables: Array) -> tuple[Array, Numbers]:
         """The pair (coef, intercept) of a vector of primal variables."""

@@ -29,7 +29,7 @@ class FreeConstant(FreeDirections):
     """The intercept that is added to all scores, or free coefficients."""
 
     @cached_property
-    def table(self) -> Array:
+    def table(self) -> Array:  # type: ignore[override]
         """The free columns in their units, without what the loss ignores."""
         table, _ = self._in_units
         return cast(Array, self.rows.loss.without_means(table)) if len(self.columns) else table

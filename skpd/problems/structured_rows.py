@@ -22,7 +22,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint, Sum
 from ..designs import Design, WeightedGram
@@ -76,9 +76,7 @@ class RowsOfScores(Rows):
                 "of no use to it."
             )
 
-    @property
-    def n_samples(self) -> int:
-        return self.loss.n_scores if self.n_labels is None else self.n_labels
+    n_samples = computed(lambda self: self.n_labels or self.loss.n_scores)
 
     def random_sample(self, size: int) -> Self:
         uniforms = uniform_by_index(np.arange(self.loss.n_scores))
@@ -197,10 +195,8 @@ class RowsOfScores(Rows):
         theta = self.null_point.dual_coef.theta
         return cast(Array, self.design.rmatvec(self.loss.weights * theta))
 
-    @property
-    def null_slope(self) -> float:
-        """The derivative of the loss in the intercept at the best constant."""
-        return self.slope_of(self.null_point.dual_coef)[0]
+    # The derivative of the loss in the intercept at the best constant.
+    null_slope = computed(lambda self: self.slope_of(self.null_point.dual_coef)[0])
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self.distances_of_columns
