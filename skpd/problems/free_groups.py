@@ -228,11 +228,8 @@ class FreeGroups:
     def least_strong_weight(self) -> float:
         """The least weight of a row that connects groups."""
         largest_weight = float(np.max(self.weights, initial=0.0))
-        return float(
-            np.min(
-                self.weights[self.weights > SMALL_WEIGHT * largest_weight], initial=largest_weight
-            )
-        )
+        strong = self.weights[self.weights > SMALL_WEIGHT * largest_weight]
+        return float(np.min(strong, initial=largest_weight))
 
     def largest_sums(self, theta: Array) -> float:
         """An upper bound on the sum of abs(sum of c theta) over all groups, with rounding."""

@@ -102,9 +102,6 @@ class RowsInMemory(Rows):
         """The rows with other data in place of X."""
         return replace(self, design=design, original=None)
 
-    def shifted(self, shift: Array) -> Self:
-        return self.with_design(self.design.shifted(shift))
-
     def of_columns(self, columns: Indices) -> "RowsInMemory":
         return replace(self.with_design(self.design.columns(columns)), total_weight=None)
 
@@ -118,10 +115,6 @@ class RowsInMemory(Rows):
             self, design=self.design.rows(rows), y=self.y[rows],
             weights=self.weights[rows] / self._share(rows), total_weight=None, original=None,
         )  # fmt: skip
-
-    def rows_of(self, samples: Indices) -> Indices:
-        """The indices of the rows of some samples, which are equal for a single output."""
-        return samples
 
     def of_samples(self, samples: Indices) -> Self:
         """The rows of a subset of the samples, as for a fit of only these.

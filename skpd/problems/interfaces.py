@@ -6,6 +6,7 @@ loss, used through sums, and `Free` are the coordinates that the penalty leaves 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf, nan, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -64,36 +65,25 @@ class ProblemParts(Objective):
     null: NullModel
     regularisation: Regularisation
 
-    @property
-    @abstractmethod
-    def products(self) -> DualProducts:
-        """The products X' diag(c) theta of dual points, with bounds on their errors."""
+    # The products X' diag(c) theta of dual points, with bounds on their errors.
+    products: DualProducts
+    # An alpha at and above which the best constant is optimal; nan if none is known.
+    largest_alpha: float
+    # The gradient of the mean loss in the coefficients at the best constant prediction.
+    null_gradient: Array
+    # The predictions X w + b as a sum of high and low, and a bound on their errors.
+    precise_predictions = attribute_of_part("rows.precise_predictions")
+    # The coefficients of the model in a vector of variables, or other values for each of them.
+    project = attribute_of_part("lift.project")
 
-    @property
-    @abstractmethod
-    def largest_alpha(self) -> float:
-        """An alpha at and above which the best constant is optimal; nan if none is known."""
-
-    @property
-    @abstractmethod
-    def null_gradient(self) -> Array:
-        """The gradient of the mean loss in the coefficients at the best constant prediction."""
-
-    @abstractmethod
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
+        predictions = self.rows.predictions(np.ascontiguousarray(coef), intercept)
+        return cast(tuple[Array, Array], predictions)
 
-    @abstractmethod
-    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
-        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-
-    @abstractmethod
-    def project(self, variables: Array) -> Array:
-        """The coefficients of the model, or other values for each of them."""
-
-    @abstractmethod
     def row_point(self, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
+        return cast(DualPoint, self.rows.row_point(self, theta))
 
 
 class Free(ABC):
@@ -198,6 +188,18 @@ class Rows(ABC, Generic[Dual]):
     @abstractmethod
     def largest_target(self) -> float:
         """The largest of the abs(y_i)."""
+
+    def with_design(self, design: Design) -> Self:
+        """The rows with other data in place of X."""
+        return replace(self, design=design)  # type: ignore[type-var]
+
+    def shifted(self, shift: Array) -> Self:
+        """The rows for features from which numbers are subtracted."""
+        return self.with_design(self.design.shifted(shift))
+
+    def rows_of(self, samples: Indices) -> Indices:
+        """The indices of the rows of some samples, which are equal for one row of each."""
+        return samples
 
     # Shapes
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from .. import kernels
 from .._immutable_base import attribute_of_part, computed
-from .._typing import Array, Indices, Numbers
+from .._typing import Array, Numbers
 from ..certificates.interface import DualPoint, Sum
-from ..designs import Design, WeightedGram
+from ..designs import WeightedGram
 from ..designs.sampling import uniform_by_index
 from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
@@ -86,23 +86,11 @@ class RowsOfScores(Rows):
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         return cast(Array | None, self.design.shift_of_columns(self.loss.weights))
 
-    def with_design(self, design: Design) -> Self:
-        """The scores with another matrix A."""
-        return replace(self, design=design)
-
-    def shifted(self, shift: Array) -> Self:
-        """The scores for features from which numbers are subtracted."""
-        return self.with_design(self.design.shifted(shift))
-
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         return intercept
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | None:
         return WeightedGram(bool(self.fit_intercept)) if self.loss.has_curvature else None
-
-    def rows_of(self, samples: Indices) -> Indices:
-        """The indices of the scores of some samples, for a loss with one of each."""
-        return samples
 
     def free_of(self, penalty: Penalty) -> Free:
         """The intercept and the free coefficients.
