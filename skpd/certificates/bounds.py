@@ -94,11 +94,9 @@ def dual_bound(
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
     penalty = objective.penalty.of_conjugate_arguments
-    ball = (
-        cast(SeparablePenalty, penalty).coordinate_conjugate
-        if lipschitz == "coordinate"
-        else penalty.bounded_conjugate
-    )
+    ball = penalty.bounded_conjugate
+    if lipschitz == "coordinate":
+        ball = cast(SeparablePenalty, penalty).coordinate_conjugate
     repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)
@@ -117,12 +115,9 @@ def _has_l1(penalty: Penalty) -> bool:
 
 
 def dual_estimate(
-    objective: Objective,
-    value: float,
-    gradient: Array,
-    upper: float,
+    objective: Objective, value: float, gradient: Array, upper: float,
     penalty: Penalty | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """An estimate of `dual_bound` from sums that a solver has computed, which proves nothing.
 
     Parameters

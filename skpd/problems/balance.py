@@ -134,9 +134,7 @@ def balance_exactly(
     columns = problem.free_columns[features]
     directions += _of_features(problem, features, moving)
     free = problem.fit_intercept or problem.has_free_level or len(columns) > 0
-    smooth = (
-        None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
-    )
+    smooth = _known_products(problem, coef, len(inside))
     if not (free or smooth) or len(inside) < len(directions):
         return None
     # changes are measured in units of the distance (slack) of each row from the boundary
@@ -310,9 +308,11 @@ def min_singular_value_by_gram(gram: Array, n_rows: int) -> float | None:
     return sqrt(float(values[0]))
 
 
-def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+def _known_products(
+    problem: ProblemParts, coef: Array | None, n_rows: int
+) -> tuple[Array, Array] | None:
     """The `SmoothDirections` T of the penalty, and the optimal values of T'X' diag(c) theta."""
-    if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
+    if coef is None or not 0 < problem.n_coefficients**2 * n_rows <= LARGEST_TABLE:
         return None
     tangents = problem.penalty.smooth_directions(coef)
     if tangents is None or not tangents.directions.size:

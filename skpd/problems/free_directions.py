@@ -114,13 +114,9 @@ class FreeDirections(Free):
         That is taken for granted where they are more than rows and too many for a table.
         """
         n, k = self.rows.design.shape[0], len(self.columns)
-        return bool(
-            k >= n
-            and (
-                n * k > LARGEST_FREE_TABLE
-                or len(self.dependence.kept) + self.rows.fit_intercept >= n
-            )
-        )
+        if k < n or n * k > LARGEST_FREE_TABLE:
+            return bool(k >= n)
+        return bool(len(self.dependence.kept) + self.rows.fit_intercept >= n)
 
     @cached_property
     def left_out(self) -> Indices:  # type: ignore[override]
@@ -152,11 +148,15 @@ class FreeDirections(Free):
     def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         if not self._has_dependent:
             return coef, intercept
-        w, e = coef[self.columns], self.exponents
-        least, constant = self.dependence.least_norm(np.ldexp(w, e))
         coef = np.array(coef)
-        coef[self.columns] = np.ldexp(least, -e)
+        table, free, units = self._in_table(coef)
+        least, constant = self.dependence.least_norm(np.ldexp(table[free], units))
+        table[free] = np.ldexp(least, -units)
         return coef, intercept + (constant if self.rows.fit_intercept else 0.0)
+
+    def _in_table(self, coef: Array) -> tuple[Array, Indices, Indices]:
+        """The coefficients with a row for each feature, the free features and their exponents."""
+        return coef, self.columns, self.exponents
 
     @property
     def _has_dependent(self) -> bool:

@@ -207,9 +207,8 @@ class FreeGroups:
             x = np.clip(u, lower, upper)
             return Smooth(0.5 * float(c @ (u * u - (u - x) ** 2)), c * x, c * (u == x))
 
-        free, _ = self.minimised(
-            at, np.zeros(self.n_left + self.n_right), EPSILON, LINEAR_ACCURACY
-        )
+        start = np.zeros(self.n_left + self.n_right)
+        free, _ = self.minimised(at, start, EPSILON, LINEAR_ACCURACY)
         return np.clip(theta + self.values(free), lower, upper)
 
     def connected(self, lower: Array, upper: Array) -> Mask:

@@ -225,10 +225,9 @@ class RowsInMemory(Rows):
 
     def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
         """The point between bounds nearest to theta whose sum vanishes; theta if there is none."""
+        c = self.weights
         with suppress(ValueError):  # because of rounding there may be no such point
-            theta = kernels.project_box_hyperplane(
-                theta, lower, upper, self.weights, self.weights, 0.0
-            )
+            theta = kernels.project_box_hyperplane(theta, lower, upper, c, c, 0.0)
         return theta
 
     @cached_property

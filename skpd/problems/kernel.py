@@ -297,9 +297,7 @@ def kernel_machines(
     design = KernelFeatures(tuple(matrices), empty)
     regularisation = Regularisation(penalty_of(design.labels), alpha)
     rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
-    machines = [
-        KernelMachine(Problem(rows_of_class, regularisation), penalty_of) for rows_of_class in rows
-    ]
+    machines = [KernelMachine(Problem(each, regularisation), penalty_of) for each in rows]
     if factored or not machines[0].has_pairs:  # the method of pairs uses K, not a factor
         traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
         pairs = zip(matrices, traces.tolist(), strict=True)

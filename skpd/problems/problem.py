@@ -84,15 +84,13 @@ class Problem(ProblemParts):
 
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
-        return replace(
-            self, regularisation=self.lift.regularisation_at(self.regularisation, alpha)
-        )
+        changed = self.lift.regularisation_at(self.regularisation, alpha)
+        return replace(self, regularisation=changed)
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
         """The problem with another penalty and alpha, for the same rows."""
-        return replace(
-            self, regularisation=replace(self.regularisation, penalty=penalty, alpha=alpha)
-        )
+        changed = replace(self.regularisation, penalty=penalty, alpha=alpha)
+        return replace(self, regularisation=changed)
 
     def of_rows(self, rows: "SomeRows") -> Self:
         """The problem with other rows, or another form of the same rows."""
@@ -228,9 +226,8 @@ class Problem(ProblemParts):
         unit = self.null.unit
         if self.null_is_allowed or 0.0 < unit <= self.null_objective:
             return unit
-        coef, intercept = self.feasible_model(
-            np.zeros(self.n_coefficients), self.null_point.intercept
-        )
+        coef, constant = np.zeros(self.n_coefficients), self.null_point.intercept
+        coef, intercept = self.feasible_model(coef, constant)
         value = rigorous_primal(self, coef, intercept)[0]
         return max(unit, value) if value < np.inf else unit  # if no feasible model was found
 

@@ -78,10 +78,8 @@ class RobustTerms(NamedTuple):
 
 def terms_of(problem: ProblemParts) -> RobustTerms:
     """The numbers of the robust SVM that a problem with a radius stands for."""
-    penalty = problem.penalty
-    return RobustTerms(
-        penalty.q, problem.alpha, problem.loss.kappa, problem.alpha * penalty.weight
-    )
+    penalty, alpha = problem.penalty, problem.alpha
+    return RobustTerms(penalty.q, alpha, problem.loss.kappa, alpha * penalty.weight)
 
 
 @dataclass(frozen=True, eq=False)

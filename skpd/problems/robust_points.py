@@ -116,9 +116,8 @@ class FreeWithRadius(FreeDirections):
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
         if self._is_hinge:
-            return HingePoint(
-                rows.y, self._hinge(problem).projected(cast(HingePoint, point).inner)
-            )
+            inner = self._hinge(problem).projected(cast(HingePoint, point).inner)
+            return HingePoint(rows.y, inner)
         if not rows.fit_intercept:
             return point
         normal, (p, r) = rows.weights * rows.y, point.theta

@@ -73,9 +73,8 @@ class FreeConstant(FreeDirections):
             beyond, _ = rows.slope_of(other)
             if slope * beyond < 0.0:
                 share = slope / (slope - beyond)
-                combined = rows.loss.convex_combination(
-                    np.array([1.0 - share, share]), [point.theta, other]
-                )
+                shares = np.array([1.0 - share, share])
+                combined = rows.loss.convex_combination(shares, [point.theta, other])
                 return StructuredPoint(rows, combined, abs(beyond))
         return point
 

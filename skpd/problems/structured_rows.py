@@ -153,9 +153,8 @@ class RowsOfScores(Rows):
             return Point(coef, 0.0, self._dual_at(0.0))
         at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
         # outside of this interval constants have larger losses than the constant 0
-        bounds = [
-            (at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.points_of_both_signs
-        ]
+        points = self.loss.points_of_both_signs
+        bounds = [(at_zero - m.mean_loss) / self.slope_of(m)[0] for m in points]
         low, high = float(min(bounds) - 1.0), float(max(bounds) + 1.0)
         left, right = self._dual_at(low), self._dual_at(high)
         for _ in range(HALVINGS):

@@ -235,9 +235,8 @@ class RowsInShards(Rows):
         if variables is None:
             variables = np.zeros(d + self.n_free)
         model = variables[:d], float(self.intercept_of(variables[d:]))
-        self.shards.each(
-            partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
-        )
+        keep = partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
+        self.shards.each(keep)
         point = theta.point._replace(key=owner.key)
         return RemoteVector(self.n_samples, point, owner, theta.model)
 
