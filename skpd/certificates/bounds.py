@@ -1,7 +1,8 @@
 """Upper and lower bounds on the optimal objective value."""
 
+from collections.abc import Callable
 from math import inf, isnan
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from .dual_corrections import DualCorrections
 from .interface import DualVector, Objective
 from .relative_gaps import ROUNDING, reference_of, relative_gap
 from .row_bounds import row_bounds
+
+C = TypeVar("C", bound=Certificate)
 
 
 def primal_objective(
@@ -91,11 +94,9 @@ def dual_bound(
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
     penalty = objective.penalty.of_conjugate_arguments
-    ball = (
-        cast(SeparablePenalty, penalty).coordinate_conjugate
-        if lipschitz == "coordinate"
-        else penalty.bounded_conjugate
-    )
+    ball = penalty.bounded_conjugate
+    if lipschitz == "coordinate":
+        ball = cast(SeparablePenalty, penalty).coordinate_conjugate
     repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)
@@ -114,12 +115,9 @@ def _has_l1(penalty: Penalty) -> bool:
 
 
 def dual_estimate(
-    objective: Objective,
-    value: float,
-    gradient: Array,
-    upper: float,
+    objective: Objective, value: float, gradient: Array, upper: float,
     penalty: Penalty | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """An estimate of `dual_bound` from sums that a solver has computed, which proves nothing.
 
     Parameters
@@ -184,11 +182,19 @@ def certificate_of(
 
     ``model`` are the coefficients and the intercept with that value, if decisions are asked for.
     """
+    room = _rounding_of_bounds(objective, primal)
+    return certificate_with(Certificate, objective, primal, bound, model, room), bound.theta
+
+
+def certificate_with(
+    of: Callable[..., C], objective: Objective, primal: float, bound: DualBound,
+    model: tuple[Array, Numbers] | None, room: float,
+) -> C:  # fmt: skip
+    """The certificate of a class, with ``room`` for rounding in the gap that bounds rows."""
     dual = bound_below(objective, bound.value, primal)
     gap = primal - dual
-    above = gap + _rounding_of_bounds(objective, primal)
     implied = implied_bounds_of(objective, gap, bound)
-    certificate = Certificate(
+    return of(
         primal=primal,
         dual=dual,
         gap=gap,
@@ -200,12 +206,15 @@ def certificate_of(
         implied_bounds=implied,
         coef_shape=objective.table_shape,
         row_bounds=row_bounds(
-            objective, above, model, bound.theta, None if implied is None else implied.intervals
+            objective,
+            gap + room,
+            model,
+            bound.theta,
+            None if implied is None else implied.intervals,
         ),
         left_out=tuple(objective.left_out),
         reference=reference_of(objective, dual),
     )
-    return certificate, bound.theta
 
 
 def _rounding_of_bounds(objective: Objective, primal: float) -> float:

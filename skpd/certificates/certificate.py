@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from functools import partial
 from math import ceil, exp, floor, inf, log10
 from typing import Any, NamedTuple
 
@@ -189,19 +190,13 @@ class Certificate:
             digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
         lower = rounded(self.dual, digits, ROUND_FLOOR)
         upper = rounded(self.primal, digits, ROUND_CEILING)
-        gap, relative_gap = (
-            rounded(value, OF_GAP, ROUND_CEILING) for value in (self.gap, self.relative_gap)
-        )
+        shown = partial(rounded, digits=OF_GAP, rounding=ROUND_CEILING)
+        gap, relative_gap = map(shown, (self.gap, self.relative_gap))
         bounds = (
             f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
             f"relative gap {relative_gap} ({self.kind})"
         )
-        about = self.row_bounds.sentences(
-            self.gap,
-            self.relative_gap,
-            self.primal,
-            lambda value: rounded(value, OF_GAP, ROUND_CEILING),
-        )
+        about = self.row_bounds.sentences(self.gap, self.relative_gap, self.primal, shown)
         if self.row_bounds.of_hazards:
             widths = np.subtract(*self.coefficient_bounds.T[::-1])
             factor = exp(min(float(np.max(widths, initial=0.0)), LARGEST_WIDTH))

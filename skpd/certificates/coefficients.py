@@ -104,12 +104,6 @@ def implied_bounds_of(objective: Objective, gap: float, bound: DualBound) -> Imp
     of_singular_values = penalty.of_conjugate_arguments is not penalty
     if bound.slopes is None or of_singular_values or not np.isfinite(gap):
         return None
-    v, error = bound.slopes
-    return ImpliedBounds(
-        penalty,
-        Slopes(v, error, objective.alpha),
-        gap - bound.conjugate,
-        bound.radius,
-        objective.distances_of_products(gap),
-        objective.table_shape,
-    )
+    slopes, most = Slopes(*bound.slopes, objective.alpha), gap - bound.conjugate
+    distances, shape = objective.distances_of_products(gap), objective.table_shape
+    return ImpliedBounds(penalty, slopes, most, bound.radius, distances, shape)

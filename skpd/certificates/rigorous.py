@@ -28,6 +28,7 @@ weights and alpha
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from math import log2
 from typing import cast
 
@@ -35,12 +36,10 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Numbers
-from .bounds import bound_below
+from .bounds import certificate_with
 from .certificate import Certificate, DualBound
 from .dual_corrections import WORTH, DualCorrections, least_linear
 from .interface import NOTHING, DualPoint, DualVector, Interval, Objective
-from .relative_gaps import reference_of, relative_gap
-from .row_bounds import row_bounds
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
 
@@ -62,11 +61,9 @@ class RigorousCertificate(Certificate):
 
 
 def rigorous_certificate(
-    objective: Objective,
-    model: tuple[Array, Numbers],
-    best: tuple[Array, Numbers],
+    objective: Objective, model: tuple[Array, Numbers], best: tuple[Array, Numbers],
     bound: DualBound,
-) -> RigorousCertificate:
+) -> RigorousCertificate:  # fmt: skip
     """The certificate of a model with every rounding error bounded separately.
 
     Parameters
@@ -82,23 +79,11 @@ def rigorous_certificate(
     primal, above = rigorous_primal(objective, *model)
     upper = min(primal, rigorous_primal(objective, *best)[0])
     dual, below = rigorous_dual(objective, cast(DualVector, bound.theta), upper, best[0])
-    dual = bound_below(objective, dual, primal)
-    gap = primal - dual
     lowest, highest = _intervals(objective, upper)[0]
-    return RigorousCertificate(
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative_gap(objective, primal, dual),
-        kind=bound.kind,
-        radius=upper / objective.alpha,
-        intercept_radius=0.5 * (highest - lowest),
-        coef_shape=objective.table_shape,
-        row_bounds=row_bounds(objective, gap, model, bound.theta),
-        left_out=tuple(objective.left_out),
-        reference=reference_of(objective, dual),
-        rounding=above + below,
-    )
+    radii = upper / objective.alpha, 0.5 * (highest - lowest)
+    proven = DualBound(dual, bound.kind, bound.theta, *radii)
+    of_class = partial(RigorousCertificate, rounding=above + below)
+    return certificate_with(of_class, objective, primal, proven, model, 0.0)
 
 
 def of_weights(n_samples: int) -> float:

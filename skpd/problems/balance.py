@@ -33,7 +33,9 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices
+from ..losses import Loss
 from .free_features import dependence, to_balance
 from .interfaces import ProblemParts
 
@@ -124,10 +126,7 @@ def balance_exactly(
         None where the rows inside the box cannot take up the sums.
     """
     weights = problem.weights
-    lower, upper = problem.loss.dual_bounds(problem.y)
-    slack = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
-    # rows with theta_i = 0 do not change, as conjugates may have a kink there
-    slack = np.where((weights > 0.0) & (theta != 0.0), 0.5 * slack, 0.0)
+    slack = slack_in_box(problem.loss, problem.y, weights, theta, kernels.max_abs(theta))
     inside = np.flatnonzero(slack > MIN_SLACK * float(np.max(slack, initial=0.0)))
     moving = np.flatnonzero(theta)
     directions = _directions(problem, moving)
@@ -135,9 +134,7 @@ def balance_exactly(
     columns = problem.free_columns[features]
     directions += _of_features(problem, features, moving)
     free = problem.fit_intercept or problem.has_free_level or len(columns) > 0
-    smooth = (
-        None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
-    )
+    smooth = _known_products(problem, coef, len(inside))
     if not (free or smooth) or len(inside) < len(directions):
         return None
     # changes are measured in units of the distance (slack) of each row from the boundary
@@ -159,12 +156,30 @@ def balance_exactly(
     return Balance(share, *balanced, error, columns, change, endpoint)
 
 
+def slack_in_box(loss: Loss, y: Array, weights: Array, theta: Array, largest: float) -> Array:
+    """Half the distances of theta_i from the boundary of the box, at most half of ``largest``.
+
+    Rows with theta_i = 0 do not change, as conjugates may have a kink there: theirs count as 0.
+    """
+    lower, upper = loss.dual_bounds(y)
+    slack = np.minimum(np.minimum(theta - lower, upper - theta), largest)
+    return np.where((weights > 0.0) & (theta != 0.0), 0.5 * slack, 0.0)
+
+
+def largest_chords(loss: Loss, y: Array, theta: Array, slack: Array) -> Array:
+    """The largest changes of the conjugates over the slack on both sides of theta.
+
+    The slope of a convex function near theta is at most those of chords to both sides.
+    """
+    here = loss.conjugate(y, theta)
+    chords = [loss.conjugate(y, theta + side * slack) - here for side in (-1.0, 1.0)]
+    return np.maximum(*np.abs(chords))
+
+
 def balance_nearby(
-    problem: ProblemParts,
-    theta: Array,
-    project: Callable[[Array], Array],
+    problem: ProblemParts, theta: Array, project: Callable[[Array], Array],
     coef: Array | None = None,
-) -> tuple[Array, Balance | None]:
+) -> tuple[Array, Balance | None]:  # fmt: skip
     """A dual point nearby and the change that balances it, or the projection without a change.
 
     The point is the given one, its projection, or this without small multipliers, as rows that
@@ -199,9 +214,7 @@ class _Rows:
             np.multiply(scales, f.values if everywhere else f.values[self.inside], out=row)
         return rows.T
 
-    @property
-    def scales(self) -> Array:
-        return np.sqrt(self.problem.weights[self.inside]) * self.slack
+    scales = computed(lambda self: np.sqrt(self.problem.weights[self.inside]) * self.slack)
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
         parts = [self.theta, self.change] if self.change.any() else [self.theta]
@@ -237,14 +250,10 @@ class _Rows:
 
     @cached_property
     def steepest(self) -> Array:
-        """Bounds on the slopes of the conjugates at multiples of points near theta, times slack.
-
-        The slope of a convex function near theta is at most those of chords to both sides.
-        """
+        """Bounds on slopes of the conjugates at multiples of points near theta, times slack."""
         loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
-        here = loss.conjugate(y, middle)
-        chords = [loss.conjugate(y, middle + side * self.slack) - here for side in (-1.0, 1.0)]
-        return np.max(np.abs(chords), axis=0) * (1.0 if loss.linear_conjugate else SCALES)
+        steepest = largest_chords(loss, y, middle, self.slack)
+        return steepest * (1.0 if loss.linear_conjugate else SCALES)
 
     def effect_on_conjugates(self, errors: Array) -> float:
         """A bound on the change of the sum of the conjugates by errors of the rows."""
@@ -299,9 +308,11 @@ def min_singular_value_by_gram(gram: Array, n_rows: int) -> float | None:
     return sqrt(float(values[0]))
 
 
-def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+def _known_products(
+    problem: ProblemParts, coef: Array | None, n_rows: int
+) -> tuple[Array, Array] | None:
     """The `SmoothDirections` T of the penalty, and the optimal values of T'X' diag(c) theta."""
-    if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
+    if coef is None or not 0 < problem.n_coefficients**2 * n_rows <= LARGEST_TABLE:
         return None
     tangents = problem.penalty.smooth_directions(coef)
     if tangents is None or not tangents.directions.size:

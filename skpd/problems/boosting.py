@@ -17,6 +17,7 @@ from math import log
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array
 from ..certificates import Certificate
 from ..certificates.interface import Sum
@@ -47,10 +48,8 @@ class BoostingProblem:
         """The largest weight that a distribution may give to a row."""
         return self.weights / self.nu
 
-    @property
-    def entropy_range(self) -> float:
-        """The largest value of KL(w, c) over Q, log(1 / nu)."""
-        return log(1.0 / self.nu)
+    # The largest value of KL(w, c) over Q, log(1 / nu).
+    entropy_range = computed(lambda self: log(1.0 / self.nu))
 
     def with_entropy(self, entropy: float) -> "BoostingProblem":
         """The problem with another weight of the entropy."""
@@ -106,10 +105,8 @@ class BoostingProblem:
         size = float(np.sum(w * (np.abs(logarithms) + 1.0)))
         return float(w @ logarithms), self._rounding * size
 
-    @property
-    def _rounding(self) -> float:
-        """A bound on the relative rounding error of a sum over the rows."""
-        return (len(self.weights) + OPERATIONS) * EPSILON
+    # A bound on the relative rounding error of a sum over the rows.
+    _rounding = computed(lambda self: (len(self.weights) + OPERATIONS) * EPSILON)
 
     def feasible(self, w: Array) -> Array:
         """A distribution near w within the caps, whose sum is 1 up to rounding."""

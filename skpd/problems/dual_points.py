@@ -82,65 +82,6 @@ class RowPoint(DualPoint):
         return float(self.problem.loss.largest_scale(self.problem.y, self.theta))
 
 
-class BalancedPoint(DualPoint):
-    """The point theta + change + residual, whose free sums are exactly 0.
-
-    The residual is not computed, see `skpd.problems.balance`.
-
-    Parameters
-    ----------
-    problem : Problem
-    point, endpoint, change : DualPoint
-        The dual points of theta, of the endpoint and of the change (`Balance`); only the products
-        of the last one are used.
-    balance : BalanceBounds
-    only_precise : bool, default=True
-        Whether products are always in twice the working precision.
-    """
-
-    def __init__(
-        self, problem: ProblemParts, point: DualPoint, endpoint: DualPoint, change: DualPoint,
-        balance: BalanceBounds, *, only_precise: bool = True,
-    ) -> None:  # fmt: skip
-        self.only_precise = only_precise
-        self.problem, self.theta, self.balance = problem, point.theta, balance
-        self.linear, self.quadratic = point.linear, point.quadratic
-        self._point, self._endpoint, self._change = point, endpoint, change
-
-    def value(self, scale: float) -> Sum:
-        """A lower bound by convexity, from the values at theta and at the endpoint."""
-        balance = self.balance
-        (value, rounding), (other, more) = self._point.value(scale), self._endpoint.value(scale)
-        rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
-        cost = balance.cost + balance.share * balance.endpoint_error
-        rounding += max(1.0, scale) * (max(1.0, scale) * cost)
-        return (1.0 - balance.share) * value + balance.share * other, rounding
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        precise = precise or self.only_precise
-        u, error = self._point.products(precise)
-        change, of_change = self._change.products(precise)
-        u = u + change
-        error = error + of_change + EPSILON * np.abs(u)
-        return u, error + 1.01 * self.balance.residual * self.problem.norms
-
-    def sums_without_products(self) -> list[Sum]:
-        return [NOTHING]
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        sums = self._point.free_sums(products, errors)
-        n_others = len(sums) - len(self.problem.free_columns)
-        balanced = np.isin(self.problem.free_columns, self.balance.columns)
-        of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
-        return [NOTHING] * n_others + [NOTHING if done else value for value, done in of_columns]
-
-    def errors_by_precision(self) -> Array | float:
-        return self._point.errors_by_precision()
-
-    def largest_scale(self) -> float:
-        return min(self._point.largest_scale(), self._endpoint.largest_scale())
-
-
 class PointOf(DualPoint):
     """A dual point that stands for another one, from which it differs in what it overrides.
 
@@ -163,3 +104,60 @@ class PointOf(DualPoint):
     free_sums = attribute_of_part("inner.free_sums")
     errors_by_precision = attribute_of_part("inner.errors_by_precision")
     largest_scale = attribute_of_part("inner.largest_scale")
+
+
+class BalancedPoint(PointOf):
+    """The point theta + change + residual, whose free sums are exactly 0.
+
+    The residual is not computed, see `skpd.problems.balance`.
+
+    Parameters
+    ----------
+    problem : Problem
+    point, endpoint, change : DualPoint
+        The dual points of theta, of the endpoint and of the change (`Balance`); only the products
+        of the last one are used.
+    balance : BalanceBounds
+    only_precise : bool, default=True
+        Whether products are always in twice the working precision.
+    """
+
+    def __init__(
+        self, problem: ProblemParts, point: DualPoint, endpoint: DualPoint, change: DualPoint,
+        balance: BalanceBounds, *, only_precise: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(point, point.theta)
+        self.problem, self.balance, self._only_precise = problem, balance, only_precise
+        self._endpoint, self._change = endpoint, change
+
+    only_precise = attribute_of_part("_only_precise")
+
+    def value(self, scale: float) -> Sum:
+        """A lower bound by convexity, from the values at theta and at the endpoint."""
+        balance = self.balance
+        (value, rounding), (other, more) = self.inner.value(scale), self._endpoint.value(scale)
+        rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
+        cost = balance.cost + balance.share * balance.endpoint_error
+        rounding += max(1.0, scale) * (max(1.0, scale) * cost)
+        return (1.0 - balance.share) * value + balance.share * other, rounding
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        precise = precise or self.only_precise
+        u, error = self.inner.products(precise)
+        change, of_change = self._change.products(precise)
+        u = u + change
+        error = error + of_change + EPSILON * np.abs(u)
+        return u, error + 1.01 * self.balance.residual * self.problem.norms
+
+    def sums_without_products(self) -> list[Sum]:
+        return [NOTHING]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        sums = self.inner.free_sums(products, errors)
+        n_others = len(sums) - len(self.problem.free_columns)
+        balanced = np.isin(self.problem.free_columns, self.balance.columns)
+        of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
+        return [NOTHING] * n_others + [NOTHING if done else value for value, done in of_columns]
+
+    def largest_scale(self) -> float:
+        return min(self.inner.largest_scale(), self._endpoint.largest_scale())

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import DualPoint
 from ..certificates.relative_gaps import bound_on_constants
@@ -69,10 +70,8 @@ class RowsOfEntries(Rows):
     table_shape = (0,)
     fit_intercept = False
 
-    @property
-    def coef_shape(self) -> tuple[int, ...]:
-        """The shape of the factors of a matrix of rank 0, (n_left + n_right, 0)."""
-        return self.design.n_left + self.design.n_right, 0
+    # The shape of the factors of a matrix of rank 0, (n_left + n_right, 0).
+    coef_shape = computed(lambda self: (self.design.n_left + self.design.n_right, 0))
 
     @cached_property
     def largest_weight(self) -> float:

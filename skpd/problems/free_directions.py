@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.interface import NOTHING, DualPoint, Interval
@@ -45,10 +46,8 @@ class FreeDirections(Free):
     # The last arguments and result of `intervals`
     _last: tuple[Interval, list[Interval]] | None = None
 
-    @property
-    def columns(self) -> Indices:
-        """The indices of the free coefficients."""
-        return self.penalty.free_features.columns
+    # The indices of the free coefficients.
+    columns: Indices = attribute_of_part("penalty.free_features.columns")
 
     @cached_property
     def _in_units(self) -> tuple[Array, Indices]:
@@ -60,24 +59,16 @@ class FreeDirections(Free):
         """The free columns of X as an array whose columns are contiguous."""
         return np.asfortranarray(self.rows.design.table(self.columns))
 
-    @property
-    def _heavy(self) -> Mask:
-        """The rows of the table that have a weight."""
-        return cast(Mask, self.rows.weights > 0.0)
+    # The rows of the table that have a weight.
+    _heavy: Mask = computed(lambda self: self.rows.weights > 0.0)
 
-    @property
-    def table(self) -> Array:
-        """The free columns of X in the units of `exponents`."""
-        return self._in_units[0]
+    # The free columns of X in the units of `exponents`.
+    table: Array = computed(lambda self: self._in_units[0])
 
-    @property
-    def exponents(self) -> Indices:
-        """The exponents of 2 in the units of free features; 0 for all but extreme ones."""
-        return self._in_units[1]
+    # The exponents of 2 in the units of free features; 0 for all but extreme ones.
+    exponents: Indices = computed(lambda self: self._in_units[1])
 
-    @property
-    def _has_table(self) -> bool:
-        return bool(self.rows.in_memory)
+    _has_table: bool = computed(lambda self: bool(self.rows.in_memory))
 
     @property
     def _can_change(self) -> bool:
@@ -89,7 +80,7 @@ class FreeDirections(Free):
         return n_entries <= LARGEST_FREE_TABLE or not self.outnumber_rows
 
     @property
-    def units(self) -> Indices | None:
+    def units(self) -> Indices | None:  # type: ignore[override]
         if not (self._can_change and self.exponents.any()):
             return None
         units = np.zeros(self.rows.design.shape[1], dtype=self.exponents.dtype)
@@ -97,7 +88,7 @@ class FreeDirections(Free):
         return units
 
     @property
-    def all_nearly_dependent(self) -> bool:
+    def all_nearly_dependent(self) -> bool:  # type: ignore[override]
         if len(self.columns) < self.rows.n_coefficients or not self._can_change:
             return False
         return not (self.outnumber_rows or self.dependence.is_certain or self.dependence.others)
@@ -123,16 +114,12 @@ class FreeDirections(Free):
         That is taken for granted where they are more than rows and too many for a table.
         """
         n, k = self.rows.design.shape[0], len(self.columns)
-        return bool(
-            k >= n
-            and (
-                n * k > LARGEST_FREE_TABLE
-                or len(self.dependence.kept) + self.rows.fit_intercept >= n
-            )
-        )
+        if k < n or n * k > LARGEST_FREE_TABLE:
+            return bool(k >= n)
+        return bool(len(self.dependence.kept) + self.rows.fit_intercept >= n)
 
     @cached_property
-    def left_out(self) -> Indices:
+    def left_out(self) -> Indices:  # type: ignore[override]
         bounded = not np.isinf(self.penalty.free_features[1:]).all()
         if not len(self.columns) or bounded or self.outnumber_rows:
             return self.columns[:0]
@@ -161,11 +148,15 @@ class FreeDirections(Free):
     def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         if not self._has_dependent:
             return coef, intercept
-        w, e = coef[self.columns], self.exponents
-        least, constant = self.dependence.least_norm(np.ldexp(w, e))
         coef = np.array(coef)
-        coef[self.columns] = np.ldexp(least, -e)
+        table, free, units = self._in_table(coef)
+        least, constant = self.dependence.least_norm(np.ldexp(table[free], units))
+        table[free] = np.ldexp(least, -units)
         return coef, intercept + (constant if self.rows.fit_intercept else 0.0)
+
+    def _in_table(self, coef: Array) -> tuple[Array, Indices, Indices]:
+        """The coefficients with a row for each feature, the free features and their exponents."""
+        return coef, self.columns, self.exponents
 
     @property
     def _has_dependent(self) -> bool:

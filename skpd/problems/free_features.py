@@ -100,9 +100,8 @@ def to_balance(problem: ProblemParts, theta: Array) -> Indices:
         return np.delete(np.arange(table.shape[1]), problem.free.dependence.nearly)
     sums = (weights * theta) @ table
     sizes = np.sqrt(problem.free.squares) * kernels.max_abs(theta)
-    wrong = np.maximum(
-        np.where(np.isinf(upper), -sums, -np.inf), np.where(np.isinf(lower), sums, -np.inf)
-    )
+    negative = np.where(np.isinf(upper), -sums, -np.inf)
+    wrong = np.maximum(negative, np.where(np.isinf(lower), sums, -np.inf))
     return np.flatnonzero(wrong >= -NEARLY * sizes)
 
 
@@ -118,9 +117,8 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
         gram = table.T @ table
         if ones:
             sums = np.sum(table, axis=0)
-            gram = np.block(
-                [[np.atleast_2d(float(len(table))), sums], [sums[:, np.newaxis], gram]]
-            )
+            corner = np.atleast_2d(float(len(table)))
+            gram = np.block([[corner, sums], [sums[:, np.newaxis], gram]])
         sizes = np.sqrt(gram.diagonal())
         sizes[sizes == 0.0] = 1.0
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
@@ -178,13 +176,10 @@ def _is_exactly(table: Array, kept: list[int], j: int, factors: Array) -> bool:
     used = np.flatnonzero(np.abs(factors) > NEARLY)
     parts, column = table[:, [kept[k] for k in used]], table[:, j]
     if len(used) == 1:
-        factor = float(column[0]) if np.ptp(parts) == 0.0 else float(factors[used[0]])
-        exponent = round(log2(abs(factor))) if factor else 0
-        power = (
-            factor
-            if np.ptp(parts) == 0.0 and parts[0, 0] == 1.0
-            else copysign(2.0**exponent, factor)
-        )
+        is_constant = np.ptp(parts) == 0.0
+        power = factor = float(column[0] if is_constant else factors[used[0]])
+        if not (is_constant and parts[0, 0] == 1.0):
+            power = copysign(2.0 ** (round(log2(abs(factor))) if factor else 0), factor)
         return bool(np.array_equal(power * parts[:, 0], column))
     factors = np.rint(factors[used])
     largest = max(float(np.max(np.abs(x), initial=0.0)) for x in (parts, column, factors))

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices, Mask
 from ..designs.conjugate_gradients import conjugate_gradients
 
@@ -106,9 +107,7 @@ class FreeGroups:
         system[self.n_left :, : self.n_left] = between.T
         return system
 
-    @property
-    def _is_small(self) -> bool:
-        return self.n_left + self.n_right <= FEW_GROUPS
+    _is_small = computed(lambda self: self.n_left + self.n_right <= FEW_GROUPS)
 
     @cached_property
     def _of_weights(self) -> Array:
@@ -208,9 +207,8 @@ class FreeGroups:
             x = np.clip(u, lower, upper)
             return Smooth(0.5 * float(c @ (u * u - (u - x) ** 2)), c * x, c * (u == x))
 
-        free, _ = self.minimised(
-            at, np.zeros(self.n_left + self.n_right), EPSILON, LINEAR_ACCURACY
-        )
+        start = np.zeros(self.n_left + self.n_right)
+        free, _ = self.minimised(at, start, EPSILON, LINEAR_ACCURACY)
         return np.clip(theta + self.values(free), lower, upper)
 
     def connected(self, lower: Array, upper: Array) -> Mask:
@@ -229,11 +227,8 @@ class FreeGroups:
     def least_strong_weight(self) -> float:
         """The least weight of a row that connects groups."""
         largest_weight = float(np.max(self.weights, initial=0.0))
-        return float(
-            np.min(
-                self.weights[self.weights > SMALL_WEIGHT * largest_weight], initial=largest_weight
-            )
-        )
+        strong = self.weights[self.weights > SMALL_WEIGHT * largest_weight]
+        return float(np.min(strong, initial=largest_weight))
 
     def largest_sums(self, theta: Array) -> float:
         """An upper bound on the sum of abs(sum of c theta) over all groups, with rounding."""

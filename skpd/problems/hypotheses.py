@@ -94,23 +94,17 @@ class AllStumps(Hypotheses):
         positions = np.argmax(sizes, axis=1)
         largest = np.take_along_axis(sizes, positions[:, np.newaxis], axis=1)[:, 0]
         features = np.argsort(-largest, kind="stable")[:count]
-        stumps = [
-            self._stump(feature, int(positions[feature]), edges) for feature in features.tolist()
-        ]
+        stumps = [self._stump(k, int(positions[k]), edges) for k in features.tolist()]
         # partial sums of n terms: an error of (n - 1) EPSILON times their sizes in each of three
         rounding = 4.0 * (len(signed) + 4) * EPSILON * float(np.sum(np.abs(signed)))
         edge = float(largest[features[0]]), rounding
         return [(stump, stump.predict(self.X)) for stump in stumps], edge
 
     def _stump(self, feature: int, place: int, edges: Array) -> DecisionStump:
-        sign = 1.0 if edges[feature, place] >= 0.0 else -1.0
-        return DecisionStump(feature, self._threshold(feature, place), sign)
-
-    def _threshold(self, feature: int, place: int) -> float:
-        """The threshold halfway between a value and the next in the order; inf after the last."""
-        order = self.order[feature]
+        """The stump halfway between a value and the next in the order; at inf after the last."""
+        order, sign = self.order[feature], 1.0 if edges[feature, place] >= 0.0 else -1.0
         if place == len(order) - 1:
-            return np.inf
+            return DecisionStump(feature, np.inf, sign)
         low, high = self.X[order[place], feature], self.X[order[place + 1], feature]
         middle = 0.5 * low + 0.5 * high  # cannot overflow, unlike low + high
-        return float(middle if low <= middle < high else low)
+        return DecisionStump(feature, float(middle if low <= middle < high else low), sign)

@@ -5,11 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
@@ -73,7 +74,7 @@ class RowsInMemory(Rows):
         return float(np.max(np.abs(self.y), initial=0.0))
 
     @cached_property
-    def squares(self) -> Array:
+    def squares(self) -> Array:  # type: ignore[override]
         if self.original is not None:
             return self.original.squares
         with np.errstate(over="ignore"):
@@ -87,13 +88,11 @@ class RowsInMemory(Rows):
         norms = self.design.column_norms(self.weights)
         return np.append(norms, np.zeros(self.n_coefficients - len(norms)))
 
-    @property
-    def weights_of_free(self) -> Numbers:
-        """The weight of the rows of each unpenalised number, which is 1 for a single one."""
-        return 1.0
+    # The weight of the rows of each unpenalised number, which is 1 for a single one.
+    weights_of_free: ClassVar[Numbers] = 1.0
 
     @cached_property
-    def n_coefficients(self) -> int:
+    def n_coefficients(self) -> int:  # type: ignore[override]
         """The number of penalised coefficients, of which a radius of the losses is the last."""
         return int(self.design.shape[1]) + self.loss.has_radius
 
@@ -102,9 +101,6 @@ class RowsInMemory(Rows):
     def with_design(self, design: Design) -> Self:
         """The rows with other data in place of X."""
         return replace(self, design=design, original=None)
-
-    def shifted(self, shift: Array) -> Self:
-        return self.with_design(self.design.shifted(shift))
 
     def of_columns(self, columns: Indices) -> "RowsInMemory":
         return replace(self.with_design(self.design.columns(columns)), total_weight=None)
@@ -119,10 +115,6 @@ class RowsInMemory(Rows):
             self, design=self.design.rows(rows), y=self.y[rows],
             weights=self.weights[rows] / self._share(rows), total_weight=None, original=None,
         )  # fmt: skip
-
-    def rows_of(self, samples: Indices) -> Indices:
-        """The indices of the rows of some samples, which are equal for a single output."""
-        return samples
 
     def of_samples(self, samples: Indices) -> Self:
         """The rows of a subset of the samples, as for a fit of only these.
@@ -233,10 +225,9 @@ class RowsInMemory(Rows):
 
     def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
         """The point between bounds nearest to theta whose sum vanishes; theta if there is none."""
+        c = self.weights
         with suppress(ValueError):  # because of rounding there may be no such point
-            theta = kernels.project_box_hyperplane(
-                theta, lower, upper, self.weights, self.weights, 0.0
-            )
+            theta = kernels.project_box_hyperplane(theta, lower, upper, c, c, 0.0)
         return theta
 
     @cached_property
@@ -245,10 +236,8 @@ class RowsInMemory(Rows):
             return self.original.null_gradient
         return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
-    @property
-    def null_slope(self) -> float:
-        """The derivative of the mean loss in the intercept at the best constant."""
-        return kernels.dot(self.weights, self.null_point.dual_coef)
+    # The derivative of the mean loss in the intercept at the best constant.
+    null_slope = computed(lambda self: kernels.dot(self.weights, self.null_point.dual_coef))
 
     def features_say_nothing(self, problem: ProblemParts) -> bool:
         gradient = problem.null_gradient

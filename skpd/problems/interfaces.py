@@ -6,12 +6,13 @@ loss, used through sums, and `Free` are the coordinates that the penalty leaves 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf, nan, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint, DualVector, Interval, Objective
 from ..designs import Design, DualProducts, WeightedGram
@@ -64,36 +65,25 @@ class ProblemParts(Objective):
     null: NullModel
     regularisation: Regularisation
 
-    @property
-    @abstractmethod
-    def products(self) -> DualProducts:
-        """The products X' diag(c) theta of dual points, with bounds on their errors."""
+    # The products X' diag(c) theta of dual points, with bounds on their errors.
+    products: DualProducts
+    # An alpha at and above which the best constant is optimal; nan if none is known.
+    largest_alpha: float
+    # The gradient of the mean loss in the coefficients at the best constant prediction.
+    null_gradient: Array
+    # The predictions X w + b as a sum of high and low, and a bound on their errors.
+    precise_predictions = attribute_of_part("rows.precise_predictions")
+    # The coefficients of the model in a vector of variables, or other values for each of them.
+    project = attribute_of_part("lift.project")
 
-    @property
-    @abstractmethod
-    def largest_alpha(self) -> float:
-        """An alpha at and above which the best constant is optimal; nan if none is known."""
-
-    @property
-    @abstractmethod
-    def null_gradient(self) -> Array:
-        """The gradient of the mean loss in the coefficients at the best constant prediction."""
-
-    @abstractmethod
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
+        predictions = self.rows.predictions(np.ascontiguousarray(coef), intercept)
+        return cast(tuple[Array, Array], predictions)
 
-    @abstractmethod
-    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
-        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-
-    @abstractmethod
-    def project(self, variables: Array) -> Array:
-        """The coefficients of the model, or other values for each of them."""
-
-    @abstractmethod
     def row_point(self, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
+        return cast(DualPoint, self.rows.row_point(self, theta))
 
 
 class Free(ABC):
@@ -113,28 +103,18 @@ class Free(ABC):
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         """Intervals of the intercepts of every constant prediction with P <= upper."""
 
-    @property
-    def left_out(self) -> Indices:
-        """Free coefficients that are fixed at 0, as their columns are combinations of others.
+    # Free coefficients that are fixed at 0, as their columns are combinations of others.
+    # They are so up to rounding; certificates are of the problem with this restriction.
+    left_out: Indices = np.empty(0, dtype=np.int64)
 
-        They are so up to rounding; certificates are of the problem with this restriction.
-        """
-        return np.empty(0, dtype=np.int64)
+    # Exponents of 2 of better units for the features; None where theirs are not extreme.
+    units: Indices | None = None
 
-    @property
-    def units(self) -> Indices | None:
-        """Exponents of 2 of better units for the features; None where theirs are not extreme."""
-        return None
+    # Whether no feature has a penalty, and the features are independent but badly so.
+    all_nearly_dependent: bool = False
 
-    @property
-    def all_nearly_dependent(self) -> bool:
-        """Whether no feature has a penalty, and the features are independent but badly so."""
-        return False
-
-    @property
-    def has_level(self) -> bool:
-        """Whether R(w + m) = R(w) for every constant m."""
-        return self.penalty.free_level
+    # Whether R(w + m) = R(w) for every constant m.
+    has_level: bool = attribute_of_part("penalty.free_level")
 
     def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         """A model with nearly the same predictions whose ``left_out`` coefficients are 0."""
@@ -191,18 +171,12 @@ class Rows(ABC, Generic[Dual]):
     of_scores: ClassVar[bool] = False
     total_weight: float | None = None
 
-    @property
-    def absorbs_shifts(self) -> bool:
-        """Whether features may be shifted, as there is an intercept or constants do not matter."""
-        return self.fit_intercept
+    # Whether features may be shifted, as there is an intercept or constants do not matter.
+    absorbs_shifts: bool = attribute_of_part("fit_intercept")
 
-    @property
-    def squares(self) -> Array | None:
-        """sum_i c_i x_ij^2, and the weights of the rows of each unpenalised number.
-
-        None where columns of X are not features of single coefficients.
-        """
-        return None
+    # sum_i c_i x_ij^2, and the weights of the rows of each unpenalised number.
+    # None where columns of X are not features of single coefficients.
+    squares: Array | None = None
 
     @property
     def norms(self) -> Array:
@@ -215,36 +189,36 @@ class Rows(ABC, Generic[Dual]):
     def largest_target(self) -> float:
         """The largest of the abs(y_i)."""
 
+    def with_design(self, design: Design) -> Self:
+        """The rows with other data in place of X."""
+        return replace(self, design=design)  # type: ignore[type-var]
+
+    def shifted(self, shift: Array) -> Self:
+        """The rows for features from which numbers are subtracted."""
+        return self.with_design(self.design.shifted(shift))
+
+    def rows_of(self, samples: Indices) -> Indices:
+        """The indices of the rows of some samples, which are equal for one row of each."""
+        return samples
+
     # Shapes
 
-    @property
-    def n_samples(self) -> int:
-        return int(self.design.shape[0])
+    n_samples: int = computed(lambda self: int(self.design.shape[0]))
 
-    @property
-    def n_coefficients(self) -> int:
-        """The number of penalised coefficients."""
-        return int(self.design.shape[1])
+    # The number of penalised coefficients.
+    n_coefficients: int = computed(lambda self: int(self.design.shape[1]))
 
-    @property
-    def coef_shape(self) -> tuple[int, ...]:
-        """The shape of coefficients."""
-        return (self.n_coefficients,)
+    # The shape of coefficients.
+    coef_shape: tuple[int, ...] = computed(lambda self: (self.n_coefficients,))
 
-    @property
-    def n_outputs(self) -> int:
-        """The number of vectors of coefficients."""
-        return 1
+    # The number of vectors of coefficients.
+    n_outputs: int = 1
 
-    @property
-    def intercept_shape(self) -> tuple[int, ...]:
-        """The shape of the intercept, () for a number and (n_outputs,) for several outputs."""
-        return ()
+    # The shape of the intercept, () for a number and (n_outputs,) for several outputs.
+    intercept_shape: tuple[int, ...] = ()
 
-    @property
-    def table_shape(self) -> tuple[int, ...]:
-        """The shape of `coef_table`; (0,) for models without coefficients of features."""
-        return (self.n_coefficients,)
+    # The shape of `coef_table`; (0,) for models without coefficients of features.
+    table_shape: tuple[int, ...] = computed(lambda self: (self.n_coefficients,))
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
@@ -270,10 +244,8 @@ class Rows(ABC, Generic[Dual]):
 
     # Unpenalised numbers of the predictions
 
-    @property
-    def n_free(self) -> int:
-        """The number of unpenalised numbers."""
-        return int(self.fit_intercept)
+    # The number of unpenalised numbers.
+    n_free: int = computed(lambda self: int(self.fit_intercept))
 
     def spread(self, free: Numbers) -> Numbers:
         """The unpenalised number in the prediction of each row."""

@@ -47,6 +47,7 @@ from typing import cast
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices
 from ..designs import KernelFactor, KernelFeatures, KernelMatrix, KernelRows
 from ..losses import Loss
@@ -121,9 +122,7 @@ class KernelMachine:
         regularisation = Regularisation(SquaredKernelNorm(matrix), self.problem.alpha)
         return KernelMachine(Problem(rows, regularisation), self.penalty_of)
 
-    @property
-    def matrices(self) -> tuple[KernelMatrix, ...]:
-        return cast(tuple[KernelMatrix, ...], self.problem.design.matrices)
+    matrices = attribute_of_part("problem.design.matrices")
 
     @property
     def is_complete(self) -> bool:
@@ -298,9 +297,7 @@ def kernel_machines(
     design = KernelFeatures(tuple(matrices), empty)
     regularisation = Regularisation(penalty_of(design.labels), alpha)
     rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
-    machines = [
-        KernelMachine(Problem(rows_of_class, regularisation), penalty_of) for rows_of_class in rows
-    ]
+    machines = [KernelMachine(Problem(each, regularisation), penalty_of) for each in rows]
     if factored or not machines[0].has_pairs:  # the method of pairs uses K, not a factor
         traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
         pairs = zip(matrices, traces.tolist(), strict=True)

@@ -63,12 +63,8 @@ class LinearConstraints:
         powers = np.frexp(self.sizes.max(axis=1).toarray().ravel())[1]
         each = np.repeat(powers, np.diff(self.matrix.indptr)), powers, powers
         unscaled = self.matrix.data, self.lower, self.upper
-        data, lower, upper = scaled = [
-            np.ldexp(x, -k) for x, k in zip(unscaled, each, strict=True)
-        ]
-        if any(
-            np.any(np.ldexp(x, k) != y) for x, k, y in zip(scaled, each, unscaled, strict=True)
-        ):
+        data, lower, upper = scaled = list(map(np.ldexp, unscaled, map(np.negative, each)))
+        if any(map(np.any, map(np.not_equal, map(np.ldexp, scaled, each), unscaled))):
             return self  # the scaling would underflow or overflow
         matrix = csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape)
         return replace(self, matrix=matrix, lower=lower, upper=upper, exponents=powers)
@@ -177,12 +173,8 @@ class LinearConstraints:
         exponent = np.frexp(np.max(np.abs(limits)))[1]  # HiGHS takes 1e20 for infinite
         with np.errstate(over="ignore", under="ignore"):
             bounds, limits = np.ldexp(bounds, -exponent), np.ldexp(limits, -exponent)
-        programme = linprog(
-            np.zeros(n_features),
-            A_ub=vstack([self.matrix[above], -self.matrix[below]]),
-            b_ub=limits,
-            bounds=bounds,
-        )
+        rows = vstack([self.matrix[above], -self.matrix[below]])
+        programme = linprog(np.zeros(n_features), A_ub=rows, b_ub=limits, bounds=bounds)
         if programme.status == INFEASIBLE:
             raise ValueError(
                 "constraints cannot be obeyed: no coefficients, within the bounds that the "

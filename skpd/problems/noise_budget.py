@@ -76,10 +76,9 @@ class NoiseBudget(Lift):
         """
         of_model = self.regularisation
         penalty = with_coefficient(of_model.penalty, self.n_features, self.share / alpha)
-        constraints = (
-            None if of_model.constraints is None else of_model.constraints.with_zero_column()
-        )
-        return Regularisation(penalty, alpha, constraints)
+        constraints = of_model.constraints
+        wider = None if constraints is None else constraints.with_zero_column()
+        return Regularisation(penalty, alpha, wider)
 
     def null(self, rows: "SomeRows", alpha: float) -> NullModel:
         """The best constant: that without a budget if its multipliers are within it.
@@ -119,9 +118,8 @@ class NoiseBudget(Lift):
         clipped: Array = rows.loss.project_dual(rows.y, cast(Array, theta))
         limit = -rows.loss.conjugate_domain[0]
         multipliers = -rows.y * clipped
-        return cast(
-            Dual, _within_budget(clipped, multipliers, rows.y, rows.weights, self.share, limit)
-        )
+        within = _within_budget(clipped, multipliers, rows.y, rows.weights, self.share, limit)
+        return cast(Dual, within)
 
     def problem_of_model(self, problem: ProblemParts) -> Problem | None:
         """The problem in w alone, whose multipliers are within the budget, for the hinge loss."""

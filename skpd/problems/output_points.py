@@ -1,5 +1,6 @@
 """Dual points of several outputs, and the free directions of their intercepts."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from math import inf, log, sqrt
@@ -9,7 +10,8 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices, Mask, Numbers
+from .._immutable_base import computed
+from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
@@ -123,9 +125,8 @@ class ClassTilt(NamedTuple):
         design = SharedDesign(Design(self.table), rows.n_outputs)
         values, errors = design.rmatvec_compensated(rows.weights, theta)
         errors += 1.01 * design.column_sums(rows.weights * rows.loss.spread(rows.y, theta))
-        of_class = (np.reshape(x, (-1, rows.n_outputs)).T[:-1] for x in (values, errors))
-        values, errors = map(np.ravel, of_class)
-        return values, errors
+        values, errors = (np.reshape(x, (-1, rows.n_outputs)).T[:-1] for x in (values, errors))
+        return np.ravel(values), np.ravel(errors)
 
     def hessian(self, precise: bool) -> tuple[Array, Array] | None:
         if precise:
@@ -177,30 +178,25 @@ class FreeOutputs(FreeDirections):
         every = np.ravel(np.add.outer(K * features, np.arange(K)))
         return features if np.array_equal(self.columns, every) else None
 
-    @property
-    def _has_table(self) -> bool:
-        """Whether features without a penalty have none for all outputs, with one X for these."""
-        return self.features is not None and bool(self.rows.design.shares_data)
+    # Whether features without a penalty have none for all outputs, with one X for these.
+    _has_table = computed(lambda self: self.features is not None and self.rows.design.shares_data)
 
     @property
     def _columns_as_given(self) -> Array:
         return np.asfortranarray(self.rows.design.parts[0].table(self.features))
 
-    @property
-    def _heavy(self) -> Mask:
-        return cast(Mask, self.rows.weights[:: self.rows.n_outputs] > 0.0)
+    _heavy = computed(lambda self: self.rows.weights[:: self.rows.n_outputs] > 0.0)
 
     @cached_property
     def dependence(self) -> Dependence:
         """The dependence of features with one X for all outputs; others count as independent."""
         if not self._has_table:
-            nothing = np.zeros((0, 0))
-            return Dependence([], [], nothing, [], nothing)
+            return Dependence([], [], np.zeros((0, 0)), [], np.zeros((0, 0)))
         precision = self.rows.design.parts[0].precision
         return dependence(self.table[self._heavy], self.rows.fit_intercept, precision)
 
     @cached_property
-    def left_out(self) -> Indices:
+    def left_out(self) -> Indices:  # type: ignore[override]
         nearly = self.dependence.nearly
         return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly]) if nearly else NONE
 
@@ -216,14 +212,9 @@ class FreeOutputs(FreeDirections):
             table[free] -= table[free].mean(axis=1, keepdims=True)
         return np.ravel(table), intercept + factors[0] @ w
 
-    def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
-        if not self._has_dependent:
-            return coef, intercept
-        table = np.reshape(coef, (-1, self.rows.n_outputs)).copy()
-        units = self.exponents[:, np.newaxis]
-        least, constant = self.dependence.least_norm(np.ldexp(table[self.features], units))
-        table[self.features] = np.ldexp(least, -units)
-        return np.ravel(table), intercept + (constant if self.rows.fit_intercept else 0.0)
+    def _in_table(self, coef: Array) -> tuple[Array, Indices, Indices]:
+        table, free = coef.reshape(-1, self.rows.n_outputs), cast(Indices, self.features)
+        return table, free, self.exponents[:, np.newaxis]
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
@@ -330,9 +321,8 @@ class FreeOutputs(FreeDirections):
             of_output, rows = np.flatnonzero(columns % K == k), self.rows.of_output(k)
             design = rows.design.columns(columns[of_output] // K) if shared is None else shared
             penalty = Separable(0.0, 0.0, *(end[of_output] for end in ends))
-            free = linear_problem(
-                design, rows.y, rows.weights, rows.loss, penalty, 1.0, bool(rows.fit_intercept)
-            )
+            given = rows.y, rows.weights, rows.loss, penalty, 1.0
+            free = linear_problem(design, *given, bool(rows.fit_intercept))
             parts.append((columns[of_output], free))
         return parts
 
@@ -364,17 +354,14 @@ def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> A
     """The projection onto the points between bounds whose sums over each output vanish."""
     projected = theta.copy()
     for rows in of_outputs.row_indices:
-        values, low, high, c = (
-            np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, of_outputs.weights)
-        )
+        vectors = theta, lower, upper, of_outputs.weights
+        values, low, high, c = (np.ascontiguousarray(x[rows]) for x in vectors)
         weighty = c > 0.0
         if not (np.any(low[weighty] < 0.0) and np.any(high[weighty] > 0.0)):
             projected[rows] = 0.0  # one class: 0 is the only point whose sum is exactly 0
             continue
-        try:
+        with suppress(ValueError):  # because of rounding there may be no such point
             projected[rows] = kernels.project_box_hyperplane(values, low, high, c, c, 0.0)
-        except ValueError:  # because of rounding there may be no such point
-            continue
     return projected
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
-from .._immutable_base import attribute_of_part
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts
@@ -49,13 +49,9 @@ class RowsOfOutputs(RowsInMemory):
     of_outputs = True
     n_outputs = attribute_of_part("design.n_outputs")
 
-    @property
-    def intercept_shape(self) -> tuple[int, ...]:
-        return (self.n_outputs,)
+    intercept_shape = computed(lambda self: (self.n_outputs,))
 
-    @property
-    def table_shape(self) -> tuple[int, ...]:
-        return self.n_outputs, self.design.n_inputs
+    table_shape = computed(lambda self: (self.n_outputs, self.design.n_inputs))
 
     def coef_table(self, coef: Array) -> Array:
         return np.ascontiguousarray(coef.reshape(-1, self.n_outputs).T)
@@ -63,10 +59,8 @@ class RowsOfOutputs(RowsInMemory):
     def dual_table(self, dual_coef: Array) -> Array:
         return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
 
-    @property
-    def row_indices(self) -> list:
-        """The indices of the rows of each output."""
-        return self.design.row_indices
+    # The indices of the rows of each output.
+    row_indices = attribute_of_part("design.row_indices")
 
     # Subsets and other forms
 
@@ -117,9 +111,7 @@ class RowsOfOutputs(RowsInMemory):
 
     # Unpenalised numbers
 
-    @property
-    def n_free(self) -> int:
-        return int(self.fit_intercept * self.n_outputs)
+    n_free = computed(lambda self: int(self.fit_intercept * self.n_outputs))
 
     def spread(self, free: Numbers) -> Array:
         """The intercept of the output of each row, of shape (n_rows,)."""
@@ -129,9 +121,7 @@ class RowsOfOutputs(RowsInMemory):
         """The sum over the rows of each output, of shape (n_outputs,)."""
         return self.design.sums(rows)
 
-    @property
-    def weights_of_free(self) -> Array:
-        return self.sums(self.weights)
+    weights_of_free = computed(lambda self: self.sums(self.weights))
 
     def intercept_of(self, numbers: Array) -> Array:
         if not self.fit_intercept:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
+from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import DualPoint, DualVector, Interval
 from ..certificates.relative_gaps import bound_on_constants
@@ -83,15 +84,13 @@ class Problem(ProblemParts):
 
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
-        return replace(
-            self, regularisation=self.lift.regularisation_at(self.regularisation, alpha)
-        )
+        changed = self.lift.regularisation_at(self.regularisation, alpha)
+        return replace(self, regularisation=changed)
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
         """The problem with another penalty and alpha, for the same rows."""
-        return replace(
-            self, regularisation=replace(self.regularisation, penalty=penalty, alpha=alpha)
-        )
+        changed = replace(self.regularisation, penalty=penalty, alpha=alpha)
+        return replace(self, regularisation=changed)
 
     def of_rows(self, rows: "SomeRows") -> Self:
         """The problem with other rows, or another form of the same rows."""
@@ -120,10 +119,6 @@ class Problem(ProblemParts):
         """The variables of a model, with the best values of those beside its coefficients."""
         return self.lift.extend(self, coef, intercept)
 
-    def project(self, variables: np.ndarray) -> np.ndarray:
-        """The coefficients of the model, or other values for each of them."""
-        return self.lift.project(variables)
-
     def coef_table(self, coef: Array) -> Array:
         """The coefficients of the model in the shape of ``coef_``."""
         return self.rows.coef_table(self.project(coef))
@@ -139,15 +134,11 @@ class Problem(ProblemParts):
         rows = self.rows
         return rows.in_memory and not (rows.of_entries or rows.of_scores or self.loss.has_radius)
 
-    @property
-    def has_single_values(self) -> bool:
-        """Whether X is in memory and each row has one prediction."""
-        return self.has_values and not self.rows.of_outputs
+    # Whether X is in memory and each row has one prediction.
+    has_single_values = computed(lambda self: self.has_values and not self.rows.of_outputs)
 
-    @property
-    def n_variables(self) -> int:
-        """The number of primal variables: the coefficients, followed by the free numbers."""
-        return self.n_coefficients + int(self.rows.n_free)
+    # The number of primal variables: the coefficients, followed by the free numbers.
+    n_variables = computed(lambda self: self.n_coefficients + int(self.rows.n_free))
 
     def split(self, variables: Array) -> tuple[Array, Numbers]:
         """The pair (coef, intercept) of a vector of primal variables."""
@@ -172,15 +163,6 @@ class Problem(ProblemParts):
         """The transpose of `matvec` applied to a vector of the rows."""
         product = self.design.rmatvec(rows)
         return np.append(product, self.rows.sums(rows)) if self.fit_intercept else product
-
-    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
-        """The predictions X w + b and a bound on their rounding errors."""
-        predictions = self.rows.predictions(np.ascontiguousarray(coef), intercept)
-        return cast(tuple[Array, Array], predictions)
-
-    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
-        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        return cast(tuple[Array, Array, Array], self.rows.precise_predictions(coef, intercept))
 
     def prox(self, variables: Array, step: Array | float) -> Array:
         """The proximal operator of step alpha R(w), which does not change the intercept.
@@ -229,7 +211,7 @@ class Problem(ProblemParts):
         return self.rows.null_point if self.null is self.rows.null else self.null.point
 
     @cached_property
-    def null_gradient(self) -> Array:
+    def null_gradient(self) -> Array:  # type: ignore[override]
         """The gradient of the mean loss in the coefficients at the best constant prediction."""
         rows, null = self.rows, self.null
         return rows.null_gradient if null is rows.null else rows.gradient_of(null.point.dual_coef)
@@ -244,9 +226,8 @@ class Problem(ProblemParts):
         unit = self.null.unit
         if self.null_is_allowed or 0.0 < unit <= self.null_objective:
             return unit
-        coef, intercept = self.feasible_model(
-            np.zeros(self.n_coefficients), self.null_point.intercept
-        )
+        coef, constant = np.zeros(self.n_coefficients), self.null_point.intercept
+        coef, intercept = self.feasible_model(coef, constant)
         value = rigorous_primal(self, coef, intercept)[0]
         return max(unit, value) if value < np.inf else unit  # if no feasible model was found
 
@@ -264,7 +245,7 @@ class Problem(ProblemParts):
         return self.null_is_allowed and bool(self.rows.null_may_be_optimal(self))
 
     @cached_property
-    def largest_alpha(self) -> float:
+    def largest_alpha(self) -> float:  # type: ignore[override]
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return float(self.lift.largest_alpha(self)) if self.null_is_allowed else np.nan
 
@@ -276,7 +257,7 @@ class Problem(ProblemParts):
     # Dual points
 
     @property
-    def products(self) -> DualProducts:
+    def products(self) -> DualProducts:  # type: ignore[override]
         """The products X' diag(c) theta of dual points, with bounds on their errors."""
         if self.workspace is None:
             return DualProducts(self.design, self.weights)
@@ -292,12 +273,9 @@ class Problem(ProblemParts):
         """The prox of ``step`` times the conjugate loss, for every dual variable."""
         return self.loss.prox_conjugate(self.y, theta, step)
 
-    def dual_point_of(self, coef: Array, intercept: Numbers) -> DualVector:
-        """The dual point of a model: the gradient of the losses at its predictions."""
-        return cast(DualVector, self.rows.dual_point_of(coef, intercept))
-
-    def plain_dual(self, theta: DualVector) -> DualVector:
-        return cast(DualVector, self.rows.plain_dual(theta))
+    # The dual point of a model: the gradient of the losses at its predictions.
+    dual_point_of = attribute_of_part("rows.dual_point_of")
+    plain_dual = attribute_of_part("rows.plain_dual")
 
     def dual_table(self, dual_coef: DualVector) -> Array:
         """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
@@ -335,9 +313,7 @@ class Problem(ProblemParts):
         if not (self.lift.same_predictions and gap < np.inf):
             return None
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        of_rows = None
-        if theta is not None:
-            of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
+        of_rows = None if theta is None else self.lift.in_domain(self.rows, self._of_rows(theta))
         return self.rows.prediction_intervals(self, coef, free, gap, of_rows, coefficients)
 
     def inactive_rows(self, lower: Array, upper: Array) -> Mask:
@@ -346,12 +322,7 @@ class Problem(ProblemParts):
     def free_intervals(self, upper: float) -> list[Interval]:
         return self.free.intervals(self.alpha, upper)
 
-    def intervals_of_constants(self, upper: float) -> list[Interval]:
-        return self.free.intervals_of_constants(upper)
-
-    def row_point(self, theta: Array) -> DualPoint:
-        """The `DualPoint` of a theta that is in the box of the conjugate losses."""
-        return cast(DualPoint, self.rows.row_point(self, theta))
+    intervals_of_constants = attribute_of_part("free.intervals_of_constants")
 
     def feasible_point(self, theta: DualVector) -> DualPoint | None:
         of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
@@ -367,14 +338,15 @@ class Problem(ProblemParts):
         return None if point is None else ConstrainedPoint(self.constraints, point, mu)
 
     def projected(self, point: DualPoint) -> DualPoint:
-        if self.constraints is not None:
-            of_both = cast(ConstrainedPoint, point)
-            return of_both.with_rows(self.free.projected(self, of_both.inner))
-        return self.free.projected(self, point)
+        return self._changed(point, partial(self.free.projected, self))
 
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        if self.constraints is not None:
-            # optimal products by coefficients near the optimum do not include the multipliers
-            of_both = cast(ConstrainedPoint, point)
-            return of_both.with_rows(self.free.balanced(self, of_both.inner, None))
-        return self.free.balanced(self, point, near)
+        # optimal products by coefficients near the optimum do not include the multipliers
+        near = near if self.constraints is None else None
+        return self._changed(point, partial(self.free.balanced, self, coef=near))
+
+    def _changed(self, point: DualPoint, change: Callable[..., DualPoint]) -> DualPoint:
+        """The point with a change of the part that belongs to the rows."""
+        if not isinstance(point, ConstrainedPoint):
+            return change(point)
+        return point.with_rows(change(point.inner))

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from .._immutable_base import computed
 from .._typing import Array
 from ..penalties import Penalty, Structure
 from .linear_constraints import LinearConstraints
@@ -66,10 +67,8 @@ class Regularisation:
         # a little below alpha times the least weight of the terms abs(w_j)
         return 0.999 * self.alpha * float(np.min(self.penalty.terms[0]))
 
-    @property
-    def allow_zero(self) -> bool:
-        """Whether w = 0 satisfies the constraints."""
-        return self.constraints is None or self.constraints.allow_zero
+    # Whether w = 0 satisfies the constraints.
+    allow_zero = computed(lambda self: self.constraints is None or self.constraints.allow_zero)
 
     def hold(self, coef: Array) -> bool:
         """Whether coefficients satisfy the constraints, up to rounding."""

@@ -78,10 +78,8 @@ class RobustTerms(NamedTuple):
 
 def terms_of(problem: ProblemParts) -> RobustTerms:
     """The numbers of the robust SVM that a problem with a radius stands for."""
-    penalty = problem.penalty
-    return RobustTerms(
-        penalty.q, problem.alpha, problem.loss.kappa, problem.alpha * penalty.weight
-    )
+    penalty, alpha = problem.penalty, problem.alpha
+    return RobustTerms(penalty.q, alpha, problem.loss.kappa, alpha * penalty.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,18 +232,11 @@ def certain_problem(problem: Problem) -> Problem:
 
 
 def robust_problem(
-    design: Design,
-    y: Array,
-    weights: Array,
-    *,
-    epsilon: float,
-    kappa: float = inf,
-    norm: float = 1,
-    ridge: float = 0.0,
-    fit_intercept: bool = True,
+    design: Design, y: Array, weights: Array, *, epsilon: float, kappa: float = inf,
+    norm: float = 1, ridge: float = 0.0, fit_intercept: bool = True,
     total_weight: float | None = None,
     bounds_of_free: dict[int, tuple[float, float]] | None = None,
-) -> Problem:
+) -> Problem:  # fmt: skip
     """The distributionally robust SVM as a problem.
 
     Parameters
@@ -271,10 +262,8 @@ def robust_problem(
         d, columns = design.shape[1], list(bounds_of_free)
         order = np.append(np.setdiff1d(np.arange(d), columns), columns)
         lower, upper = np.array(list(bounds_of_free.values()), dtype=float).T
-        design, free = (
-            design.columns(order),
-            FreeFeatures(np.arange(d)[-len(columns) :], lower, upper),
-        )
+        design = design.columns(order)
+        free = FreeFeatures(np.arange(d)[-len(columns) :], lower, upper)
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
     lift = Radius(norm, float(kappa), float(ridge), order, free)
     return Problem(rows, lift.regularisation_at(None, float(epsilon)), lift=lift)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import computed
 from .._typing import Array, Indices
 from ..certificates.interface import NOTHING, DualPoint, Sum
 from ..losses import Hinge
@@ -94,10 +95,8 @@ class FreeWithRadius(FreeDirections):
         means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in mean_rows]
         return self.supports(means)
 
-    @property
-    def _is_hinge(self) -> bool:
-        """Whether dual points are those of the hinge loss and the norm of all coefficients."""
-        return self.rows.loss.kappa == inf and not len(self.columns)
+    # Whether dual points are those of the hinge loss and the norm of all coefficients.
+    _is_hinge = computed(lambda self: self.rows.loss.kappa == inf and not len(self.columns))
 
     def point_of(self, problem: ProblemParts, theta: Array) -> DualPoint:
         """The dual point of multipliers in the triangle; without flips that of a hinge loss."""
@@ -117,9 +116,8 @@ class FreeWithRadius(FreeDirections):
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
         if self._is_hinge:
-            return HingePoint(
-                rows.y, self._hinge(problem).projected(cast(HingePoint, point).inner)
-            )
+            inner = self._hinge(problem).projected(cast(HingePoint, point).inner)
+            return HingePoint(rows.y, inner)
         if not rows.fit_intercept:
             return point
         normal, (p, r) = rows.weights * rows.y, point.theta

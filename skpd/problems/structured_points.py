@@ -29,7 +29,7 @@ class FreeConstant(FreeDirections):
     """The intercept that is added to all scores, or free coefficients."""
 
     @cached_property
-    def table(self) -> Array:
+    def table(self) -> Array:  # type: ignore[override]
         """The free columns in their units, without what the loss ignores."""
         table, _ = self._in_units
         return cast(Array, self.rows.loss.without_means(table)) if len(self.columns) else table
@@ -73,9 +73,8 @@ class FreeConstant(FreeDirections):
             beyond, _ = rows.slope_of(other)
             if slope * beyond < 0.0:
                 share = slope / (slope - beyond)
-                combined = rows.loss.convex_combination(
-                    np.array([1.0 - share, share]), [point.theta, other]
-                )
+                shares = np.array([1.0 - share, share])
+                combined = rows.loss.convex_combination(shares, [point.theta, other])
                 return StructuredPoint(rows, combined, abs(beyond))
         return point
 

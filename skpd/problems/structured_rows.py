@@ -22,10 +22,10 @@ from typing import Any, Self, cast
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import attribute_of_part
-from .._typing import Array, Indices, Numbers
+from .._immutable_base import attribute_of_part, computed
+from .._typing import Array, Numbers
 from ..certificates.interface import DualPoint, Sum
-from ..designs import Design, WeightedGram
+from ..designs import WeightedGram
 from ..designs.sampling import uniform_by_index
 from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
@@ -76,9 +76,7 @@ class RowsOfScores(Rows):
                 "of no use to it."
             )
 
-    @property
-    def n_samples(self) -> int:
-        return self.loss.n_scores if self.n_labels is None else self.n_labels
+    n_samples = computed(lambda self: self.n_labels or self.loss.n_scores)
 
     def random_sample(self, size: int) -> Self:
         uniforms = uniform_by_index(np.arange(self.loss.n_scores))
@@ -88,23 +86,11 @@ class RowsOfScores(Rows):
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         return cast(Array | None, self.design.shift_of_columns(self.loss.weights))
 
-    def with_design(self, design: Design) -> Self:
-        """The scores with another matrix A."""
-        return replace(self, design=design)
-
-    def shifted(self, shift: Array) -> Self:
-        """The scores for features from which numbers are subtracted."""
-        return self.with_design(self.design.shifted(shift))
-
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         return intercept
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | None:
         return WeightedGram(bool(self.fit_intercept)) if self.loss.has_curvature else None
-
-    def rows_of(self, samples: Indices) -> Indices:
-        """The indices of the scores of some samples, for a loss with one of each."""
-        return samples
 
     def free_of(self, penalty: Penalty) -> Free:
         """The intercept and the free coefficients.
@@ -167,9 +153,8 @@ class RowsOfScores(Rows):
             return Point(coef, 0.0, self._dual_at(0.0))
         at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
         # outside of this interval constants have larger losses than the constant 0
-        bounds = [
-            (at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.points_of_both_signs
-        ]
+        points = self.loss.points_of_both_signs
+        bounds = [(at_zero - m.mean_loss) / self.slope_of(m)[0] for m in points]
         low, high = float(min(bounds) - 1.0), float(max(bounds) + 1.0)
         left, right = self._dual_at(low), self._dual_at(high)
         for _ in range(HALVINGS):
@@ -197,10 +182,8 @@ class RowsOfScores(Rows):
         theta = self.null_point.dual_coef.theta
         return cast(Array, self.design.rmatvec(self.loss.weights * theta))
 
-    @property
-    def null_slope(self) -> float:
-        """The derivative of the loss in the intercept at the best constant."""
-        return self.slope_of(self.null_point.dual_coef)[0]
+    # The derivative of the loss in the intercept at the best constant.
+    null_slope = computed(lambda self: self.slope_of(self.null_point.dual_coef)[0])
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self.distances_of_columns

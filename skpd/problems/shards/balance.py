@@ -100,13 +100,9 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     residual = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / singular_value
     if not residual <= MAX_SHARE * -float(sums["minus_root"].value):
         return NO_BALANCE
-    balance = BalanceBounds(
-        share=share,
-        residual=residual * float(sums["slack"].value),
-        cost=SCALES * 2.0 * residual * sqrt(sums["steepness"]),
-        endpoint_error=SCALES * 2.0 * sums["rounding"],
-        columns=columns,
-    )
+    cost = SCALES * 2.0 * residual * sqrt(sums["steepness"])
+    residual *= float(sums["slack"].value)
+    balance = BalanceBounds(share, residual, cost, SCALES * 2.0 * sums["rounding"], columns)
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
     # One pass over the rows computes the sums of all three points. Plain products may suffice; a
     # pass with precise products takes several times as long.

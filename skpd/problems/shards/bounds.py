@@ -11,6 +11,7 @@ from ..._typing import Array, Indices, Numbers
 from ...designs import Design
 from ...designs.sums import BoundedSum, Largest, RowFactor, Sums
 from ...losses import Loss
+from ..balance import largest_chords, slack_in_box
 from .remote_dual import BalancingChange, RemoteDualPoint, null_slopes
 from .shard import Block, Shard, summed
 
@@ -199,9 +200,7 @@ def _slack_and_directions(
     The distances of rows that stay fixed count as 0. The directions are of shape (n_rows,
     n_directions).
     """
-    lower, upper = loss.dual_bounds(block.y)
-    slack = np.minimum(np.minimum(theta - lower, upper - theta), change.largest)
-    slack = np.where((block.weights > 0.0) & (theta != 0.0), 0.5 * slack, 0.0)
+    slack = slack_in_box(loss, block.y, block.weights, theta, change.largest)
     directions = _directions(block, change.columns, change.ones)
     return np.where(slack > LEAST_SLACK * change.largest, slack, 0.0), directions
 
@@ -256,10 +255,7 @@ def balance_sums(shard: Shard, block: Block, dual: RemoteDualPoint) -> Sums:
     residual = _free_sums(weights, theta, directions) + _free_sums(weights, change, directions)
     inside = slack > 0.0
     y, theta, slack, weights = y[inside], theta[inside], slack[inside], weights[inside]
-    # the slope of a convex function near theta is at most those of chords to both sides
-    value = loss.conjugate(y, theta)
-    chords = [np.abs(loss.conjugate(y, theta + side * slack) - value) for side in (-1, 1)]
-    steepest = np.maximum(*chords)
+    steepest = largest_chords(loss, y, theta, slack)
     return {
         "residual": residual,
         "share": Largest(float(np.max(np.abs(change[inside]) / slack, initial=0.0))),

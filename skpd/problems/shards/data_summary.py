@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
+from ..._immutable_base import computed
 from ..._typing import Array
 from ...designs.sums import BoundedSum, Sums
 from .remote_dual import RemoteDualPoint
@@ -79,10 +80,8 @@ class DataSummary:
             sums["gradient"], sums["rows"].bounded,
         )  # fmt: skip
 
-    @property
-    def most_copied_rows(self) -> float:
-        """The largest number of rows that all shards together may copy to work on a subset."""
-        return self.n_shards * self.most_copied_at_once
+    # The largest number of rows that all shards together may copy to work on a subset.
+    most_copied_rows = computed(lambda self: self.n_shards * self.most_copied_at_once)
 
     @property
     def most_copied_at_once(self) -> float:

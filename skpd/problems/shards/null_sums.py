@@ -66,16 +66,12 @@ class TargetSums:
                 "sample_weight (times class_weight) must have a positive, finite sum, got a sum "
                 f"of {total}."
             )
-        return cls(
-            n_weighted=sums["n_weighted"],
-            above=sums["above"].bounded[0] / total,
-            below=sums["below"].bounded[0] / total,
-            mean=sums["moment"].bounded[0] / total,
-            smallest=-sums["minus_smallest"].value,
-            largest=sums["largest"].value,
-            offsets=(-sums["minus_smallest_offset"].value, sums["largest_offset"].value),
-            row_groups=_row_groups(sums, total),
-        ), total
+        above, below, mean = (sums[key].bounded[0] / total for key in ("above", "below", "moment"))
+        smallest, largest = -sums["minus_smallest"].value, sums["largest"].value
+        offsets = -sums["minus_smallest_offset"].value, sums["largest_offset"].value
+        groups = _row_groups(sums, total)
+        of_rows = cls(sums["n_weighted"], above, below, mean, smallest, largest, offsets, groups)
+        return of_rows, total
 
 
 def _row_groups(sums: dict[str, Any], total: float) -> list[RowGroup]:
@@ -137,18 +133,13 @@ class NullSums:
         low, high = sums["low"].bounded[0], sums["high"].bounded[0]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
         objective = sums["largest"].bounded[0]
+        point = RemoteDualPoint(null=(constant, at_kinks, share))
+        rounding, distant = max(sums["rounding"].bounded[0], 0.0), sums["distant"].bounded[0]
+        lower = None if lower is None else min(max(lower, 0.0), objective)
         return cls(
-            constant=constant,
-            point=RemoteDualPoint(null=(constant, at_kinks, share)),
-            objective=objective,
-            rounding=max(sums["rounding"].bounded[0], 0.0),
-            distant=sums["distant"].bounded[0],
-            slope=sums["slope"],
-            steepest=sums["steepest"].value,
-            slope_of_dual=low + share * (high - low),
-            lower=None if lower is None else min(max(lower, 0.0), objective),
-            dual_range=sums["range"].value,
-        )
+            constant, point, objective, rounding, distant, sums["slope"], sums["steepest"].value,
+            low + share * (high - low), lower, sums["range"].value,
+        )  # fmt: skip
 
 
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> tuple[float, float | None]:

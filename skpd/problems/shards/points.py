@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._floats import EPSILON
+from ..._immutable_base import computed
 from ..._typing import Array
 from ...certificates.interface import NOTHING, Sum
 from ..balance import BalanceBounds
@@ -118,10 +119,8 @@ class SummedPoint(RowPoint):
     def errors_by_precision(self) -> Array:
         return EPSILON * sqrt(self._plain["square"]) * self.problem.norms
 
-    @property
-    def largest(self) -> float:
-        """The largest size of a dual variable."""
-        return float(self._plain["largest"].value)
+    # The largest size of a dual variable.
+    largest = computed(lambda self: float(self._plain["largest"].value))
 
 
 def entries(shard: Shard, point: RemoteDualPoint) -> Array:

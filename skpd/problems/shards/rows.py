@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._floats import EPSILON
-from ..._immutable_base import attribute_of_part
+from ..._immutable_base import attribute_of_part, computed
 from ..._typing import Array, Numbers
 from ...designs import Design
 from ...designs.far_columns import FAR
@@ -62,13 +62,9 @@ class RowsInShards(Rows):
     row_groups = attribute_of_part("targets.row_groups")
     null_gradient = attribute_of_part("design.gradient")
 
-    @property
-    def n_samples(self) -> int:
-        return self.shards.shape[0]
+    n_samples = computed(lambda self: self.shards.shape[0])
 
-    @property
-    def n_coefficients(self) -> int:
-        return self.shards.shape[1]
+    n_coefficients = computed(lambda self: self.shards.shape[1])
 
     def free_of(self, penalty: Penalty) -> Free:
         return SharedFreeDirections(self, penalty)
@@ -95,10 +91,8 @@ class RowsInShards(Rows):
         scale = scale_of(sums.objective, sums.slope)
         return NullModel(point, sums.objective, sums.rounding, unit, scale, sums.lower)
 
-    @property
-    def null_slope(self) -> float:
-        """The derivative of the mean loss in the intercept at the best constant."""
-        return self.null_sums.slope_of_dual
+    # The derivative of the mean loss in the intercept at the best constant.
+    null_slope = attribute_of_part("null_sums.slope_of_dual")
 
     def features_say_nothing(self, problem: ProblemParts) -> bool:
         return no_gradient(problem, self.null_gradient)
@@ -108,7 +102,7 @@ class RowsInShards(Rows):
         return max(abs(self.targets.smallest), abs(self.targets.largest))
 
     @cached_property
-    def squares(self) -> Array:
+    def squares(self) -> Array:  # type: ignore[override]
         squares = self.design.squares
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
@@ -241,9 +235,8 @@ class RowsInShards(Rows):
         if variables is None:
             variables = np.zeros(d + self.n_free)
         model = variables[:d], float(self.intercept_of(variables[d:]))
-        self.shards.each(
-            partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
-        )
+        keep = partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
+        self.shards.each(keep)
         point = theta.point._replace(key=owner.key)
         return RemoteVector(self.n_samples, point, owner, theta.model)
 

@@ -129,15 +129,9 @@ class Shard:
     """
 
     def __init__(
-        self,
-        blocks: RowBlocks,
-        targets: Targets,
-        loss: Loss,
-        first: int = 0,
-        *,
-        n_parallel: int = 1,
-        n_threads: int | None = None,
-    ) -> None:
+        self, blocks: RowBlocks, targets: Targets, loss: Loss, first: int = 0, *,
+        n_parallel: int = 1, n_threads: int | None = None,
+    ) -> None:  # fmt: skip
         self.blocks, self.targets, self.loss, self.first = blocks, targets, loss, first
         self.n_parallel, self._given_threads = n_parallel, n_threads
         self.shift: Array | None = None

@@ -129,11 +129,8 @@ def slopes(
     """The derivatives of the mean loss along a direction, at several lengths."""
     z, along = (predictions(block.design, u) for u in (at.variables, direction))
     theta, slope = at.multipliers.on(shard, block), shard.loss.evaluator.smoothed_slope
-    return {
-        "slopes": np.array([
-            slope(block.y, block.weights, theta, z, along, length, at.sigma) for length in lengths
-        ])
-    }  # fmt: skip
+    rows = block.y, block.weights, theta, z, along
+    return {"slopes": np.array([slope(*rows, length, at.sigma) for length in lengths])}
 
 
 @summed
@@ -164,10 +161,8 @@ def nonlinear_rows(
         indices = shard.loss.evaluator.rows_that_bend(
             block.y, losses.theta, losses.z, at.sigma, losses.derivative, losses.h, radius
         )
-        return (
-            indices + block.rows.start, block.y[indices], block.weights[indices],
-            losses.theta[indices],
-        )  # fmt: skip
+        chosen = block.y[indices], block.weights[indices], losses.theta[indices]
+        return indices + block.rows.start, *chosen
 
     return _Selection(shard, shard.map(of_block), max_rows, max_weight).keep(key)
 
