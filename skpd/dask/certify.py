@@ -132,9 +132,8 @@ def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstima
             f"{type(estimator).__name__}."
         )
     remote: OnDask = kind(**estimator.get_params(deep=False), client=client)
-    for name in ("coef_", "intercept_", "classes_"):
-        if hasattr(estimator, name):
-            setattr(remote, name, getattr(estimator, name))
+    kept = "coef_", "intercept_", "classes_"
+    remote.__dict__.update({name: each for name, each in vars(estimator).items() if name in kept})
     return remote
 
 

@@ -105,13 +105,11 @@ def workers_with(
         )
     with client.as_current():
         given = {"sample_weight": sample_weight, "offset": offset}
-        columns = [X, chunked_like(X, y, "y")] + [
-            None if each is None else chunked_like(X, each, name) for name, each in given.items()
-        ]
+        columns: list[da.Array | None] = [X, chunked_like(X, y, "y")]
+        columns += [None if x is None else chunked_like(X, x, name) for name, x in given.items()]
     chunks = [c if c is None else c.to_delayed(optimize_graph=False).ravel() for c in columns]
-    return WorkerGroup(
-        client, [c if c is None else client.compute([*c], optimize_graph=False) for c in chunks]
-    )
+    futures = [c if c is None else client.compute([*c], optimize_graph=False) for c in chunks]
+    return WorkerGroup(client, futures)
 
 
 def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:

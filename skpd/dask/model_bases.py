@@ -133,7 +133,9 @@ class OnDask(PrimalDualEstimator):
     ) -> Any:  # fmt: skip
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
-        local = self._model_alone()
+        without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
+        local = self._local.__new__(self._local)  # with what predictions need
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in without})
         if not is_dask_collection(X):
             if hasattr(self, "feature_names_in_"):
                 local.feature_names_in_ = self.feature_names_in_
@@ -143,21 +145,23 @@ class OnDask(PrimalDualEstimator):
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
-        if offset is None:
-            return X.map_blocks(of_rows, dtype=dtype, **shape)
+        offsets = [] if offset is None else [chunked_like(X, offset, "offset")[:, None]]
 
-        def with_offsets(rows: Matrix, offsets: Array) -> Array:
-            return of_rows(rows, offsets[:, 0])
+        def of_chunk(rows: Matrix, *offsets: Array) -> Array:
+            return of_rows(rows, *map(np.ravel, offsets))
 
-        offsets = chunked_like(X, offset, "offset")[:, None]
-        return da.map_blocks(with_offsets, X, offsets, dtype=dtype, **shape)
+        return da.map_blocks(of_chunk, X, *offsets, dtype=dtype, **shape)
 
-    def _model_alone(self) -> PrimalDualEstimator:
-        """The ordinary estimator with the attributes that predictions need."""
-        without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
-        local = self._local.__new__(self._local)
-        local.__dict__.update({k: v for k, v in vars(self).items() if k not in without})
-        return local
+    def _score(self, y: Any, predicted: Any, weights: Any, offset: Any) -> Any:
+        """The score, as a lazy number for a collection."""
+        if not is_dask_collection(predicted):
+            return cast(Any, super())._score(y, predicted, weights, offset)
+        weights = None if weights is None else chunked_like(predicted, weights, "sample_weight")
+        return self._lazy_score(chunked_like(predicted, y, "y"), predicted, weights, offset)
+
+    @abstractmethod
+    def _lazy_score(self, y: da.Array, predicted: da.Array, weights: Any, offset: Any) -> Any:
+        """The score of predictions for targets and weights, which may be None, in equal chunks."""
 
 
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
@@ -176,12 +180,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
                 f"{type(self).__name__} takes {self._max_classes} classes on Dask, got "
                 f"{len(classes)}: fit PdproxSVC(loss='logistic'), one class against the others."
             )
-        class_weight = None
-        if self.class_weight is not None:
-            class_weight = (
-                classes,
-                weights_of_classes(self.class_weight, classes, classes, weights),
-            )
+        factors = weights_of_classes(self.class_weight, classes, classes, weights)
+        class_weight = None if self.class_weight is None else (classes, factors)
         loss = self._get_loss()
         if offset is not None and len(classes) > 2:
             raise ValueError(
@@ -202,25 +202,20 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         return fit.problems
 
     def decision_function(self, X: Any, offset: PerRow = None) -> Any:
-        n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
-        n_columns = None if n_classes == 2 else n_classes
+        n_columns = len(self.classes_) if len(getattr(self, "classes_", ())) > 2 else None
         return self._of_chunks("decision_function", X, n_columns, None, offset)
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
-        dtype = self.classes_.dtype
-        return self._of_chunks("predict", X, None, dtype, offset)
+        return self._of_chunks("predict", X, None, self.classes_.dtype, offset)
 
     def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
         return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
-        """The accuracy, as a lazy number for a collection."""
-        if not is_dask_collection(predicted):
-            return super()._score(y, predicted, sample_weight, offset)
-        labels, weights = targets_and_weights(predicted, y, sample_weight)
-        return mean_of(labels == predicted, weights)
+    def _lazy_score(self, y: da.Array, predicted: da.Array, weights: Any, offset: Any) -> Any:
+        """The accuracy."""
+        return mean_of(y == predicted, weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
@@ -239,17 +234,14 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
         return self._of_chunks("predict", X, n_targets, None, offset)
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
-        """The share of the variance or deviance, as a lazy number for a collection."""
-        if not is_dask_collection(predicted):
-            return super()._score(y, predicted, sample_weight, offset)
-        targets, weights = targets_and_weights(predicted, y, sample_weight)
+    def _lazy_score(self, y: da.Array, predicted: Any, weights: Any, offset: Any) -> Any:
+        """The share of the variance or deviance."""
         if offset is not None and self._predicts_means:
             offset, loss = chunked_like(predicted, offset, "offset"), cast(Any, self._get_loss())
-            targets, predicted, weights = rates(targets, predicted, weights, offset, loss.power)
-        constant = mean_of(targets, weights) + 0.0 * targets
-        residual = mean_of(self._deviances(targets, predicted), weights)
-        return 1.0 - residual / mean_of(self._deviances(targets, constant), weights)
+            y, predicted, weights = rates(y, predicted, weights, offset, loss.power)
+        constant = mean_of(y, weights) + 0.0 * y
+        residual = mean_of(self._deviances(y, predicted), weights)
+        return 1.0 - residual / mean_of(self._deviances(y, constant), weights)
 
     def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
         """The deviance of each target from its mean, up to a constant factor."""
@@ -276,14 +268,6 @@ class MeansOnDask(RegressorOnDask, MeanRegressor):
             return value(y.astype(np.float64), np.log(mean.astype(np.float64)))
 
         return da.map_blocks(of_chunk, targets, means, dtype=np.float64)
-
-
-def targets_and_weights(
-    X: da.Array, y: PerRow, sample_weight: PerRow
-) -> tuple[da.Array, da.Array | None]:
-    """Targets and weights, which may be None, chunked as X is."""
-    weights = None if sample_weight is None else chunked_like(X, sample_weight, "sample_weight")
-    return chunked_like(X, y, "y"), weights
 
 
 def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:

@@ -90,7 +90,9 @@ class WorkerGroup:
 
     def of_chunks(self, function: Callable[[Chunks], T]) -> list[T]:
         """The results of a function for the chunks of each worker."""
-        return self._results([self.submit(function, chunks) for chunks in self._chunks])
+        futures = [self.submit(function, chunks) for chunks in self._chunks]
+        self.wait(futures)
+        return list(self.client.gather(futures))
 
     def stores(self, specification: RowSpecification) -> list[Future]:
         """The futures of the rows of a problem on each worker, as `RowStore`."""
@@ -153,10 +155,6 @@ class WorkerGroup:
         )
 
     # Waiting
-
-    def _results(self, futures: list[Future]) -> list:
-        self.wait(futures)
-        return list(self.client.gather(futures))
 
     def wait(self, futures: list[Future], addresses: Sequence[str | None] = ()) -> None:
         """Wait until tasks finish or fail, or until one of the given workers is lost.

@@ -137,13 +137,6 @@ def parts_of(
     ValueError
         If the block is neither a matrix nor a file with one.
     """
-    source = _source_of(block, name, columns, target)
-    return [Part(source, *ends) for ends in source.ends()]
-
-
-def _source_of(
-    block: Block, name: str, columns: list[str] | None, target: str | int | None
-) -> Source:
     source: Source
     if isinstance(block, (str, os.PathLike)):
         path = Path(block)
@@ -160,11 +153,11 @@ def _source_of(
     else:
         kind = SparseSource if sp.issparse(block) else ArraySource
         source = kind(block, name)
-    if source.header is not None:
-        return source
-    if columns is not None:
+    if source.header is None and columns is not None:
         raise ValueError("columns of RowBlocks are for Parquet files, got a block that is none.")
-    return source if target is None else WithoutTarget(source, target)
+    if source.header is None and target is not None:
+        source = WithoutTarget(source, target)
+    return [Part(source, *ends) for ends in source.ends()]
 
 
 class ArraySource(Source):
@@ -198,10 +191,21 @@ class SparseSource(Source):
         self._matrix = _by_rows(matrix, self.dtype)
 
     def read(self, first: int, last: int) -> Table:
-        return _rows(self._matrix, first, last)
+        """The rows as views of the arrays of the matrix."""
+        matrix = self._matrix
+        begin, end = matrix.indptr[first], matrix.indptr[last]
+        parts = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1]
+        return sp.csr_array((*parts[:2], parts[2] - begin), shape=(last - first, matrix.shape[1]))
 
     def ends(self) -> Iterator[tuple[int, int]]:
-        return _ends_of(self._matrix)
+        """The ends of ranges of rows with about `PART_BYTES` bytes each."""
+        matrix, first = self._matrix, 0
+        step = max(1, PART_BYTES // (matrix.data.itemsize + matrix.indices.itemsize))
+        while first < (n := matrix.shape[0]):
+            place = np.searchsorted(matrix.indptr, matrix.indptr[first] + step, side="right")
+            last = min(max(int(place) - 1, first + 1), n)
+            yield first, last
+            first = last
 
 
 class WithoutTarget(Source):
@@ -355,22 +359,3 @@ def _by_rows(matrix: Table, dtype: np.dtype) -> Table:
     if matrix.format in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)
     return canonical(sp.csr_array(matrix.astype(dtype, copy=False)))
-
-
-def _rows(matrix: Table, first: int, last: int) -> Table:
-    """A range of rows of a CSR matrix, as views of its arrays."""
-    begin, end = matrix.indptr[first], matrix.indptr[last]
-    parts = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1]
-    return sp.csr_array((*parts[:2], parts[2] - begin), shape=(last - first, matrix.shape[1]))
-
-
-def _ends_of(matrix: Table) -> Iterator[tuple[int, int]]:
-    """The ends of ranges of rows of a CSR matrix with about `PART_BYTES` bytes each."""
-    entry = matrix.data.itemsize + matrix.indices.itemsize
-    step, n = max(1, PART_BYTES // entry), matrix.shape[0]
-    first = 0
-    while first < n:
-        last = int(np.searchsorted(matrix.indptr, matrix.indptr[first] + step, side="right")) - 1
-        last = min(max(last, first + 1), n)
-        yield first, last
-        first = last

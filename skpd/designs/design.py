@@ -19,7 +19,26 @@ FAR_NORM = 1e140  # norms of columns from here on, or below its inverse, are com
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 
 
-class Design:
+class RowsOfSamples:
+    """A linear map to rows, each of which belongs to a sample of its own, with its defaults."""
+
+    shape: tuple[int, int]
+
+    most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
+    # whether features are in products with bounds on errors, but in no others
+    leaves_features_out: ClassVar[bool] = False
+
+    def whole_rows(self, rows: Indices) -> Indices:
+        """The rows together with those that belong to the same samples, here the rows."""
+        return rows
+
+    @property
+    def samples(self) -> Indices:
+        """The sample that each row belongs to, here the row itself."""
+        return np.arange(self.shape[0])
+
+
+class Design(RowsOfSamples):
     """A data matrix X of shape (n_samples, n_features), without a copy where its layout allows.
 
     X may be a dense array in C or Fortran order, or a CSR or CSC matrix or array, in float64 or
@@ -48,10 +67,6 @@ class Design:
     >>> Design(np.array([[1.0, 2.0], [0.0, 1.0]])).matvec(np.ones(2))
     array([3., 1.])
     """
-
-    most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
-    # whether features are in products with bounds on errors, but in no others
-    leaves_features_out: ClassVar[bool] = False
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape
@@ -129,15 +144,6 @@ class Design:
         columns.indices = columns.indices.astype(index, copy=False)
         columns.indptr = columns.indptr.astype(index, copy=False)
         return self._like(columns)
-
-    def whole_rows(self, rows: Indices) -> Indices:
-        """The rows together with those that belong to the same samples, here the rows."""
-        return rows
-
-    @property
-    def samples(self) -> Indices:
-        """The sample that each row belongs to, here the row itself."""
-        return np.arange(self.shape[0])
 
     def rows(self, indices: Indices) -> "Design":
         """A subset of the rows, copied."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices
 from .curvature_form import ROUNDING, CurvatureForm
 from .design import Design
 from .smooth_systems import SystemCurvature, SystemFactors
@@ -127,8 +127,7 @@ class WeightedGram:
         m, d = len(columns), design.shape[1]
         if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
             max_steps = 0.5 * (0.5 * m / BLAS + COPY)
-            self.forget()
-            self.h = h.copy()
+            self.forget(h)
             return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
         same_h = last is not None and kernels.equal(h, last[0])
@@ -139,9 +138,13 @@ class WeightedGram:
             self._passes = max(float(PASSES), self._last.passes)
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns, plain):
-            self.forget()
-            self.h = h.copy()
-            self._last = self._by_columns(design, h, scale, columns, ridge)
+            self.forget(h)
+            scaled = kernels.ScaledColumns(design.matrix, scale * h, columns, self.ones)
+            indices = np.arange(scaled.size)
+            if self.ones:  # the column of ones is the first, and becomes the last
+                indices = np.roll(indices, -1)
+            ridge = ridge + ROUNDING * scaled.squares()[indices]
+            self._last = ColumnCurvature(scaled, indices, ridge)
             return self._last
         self._last = None
         H = self.of(design, h, columns)
@@ -180,23 +183,12 @@ class WeightedGram:
             return length, 0.5 / BLAS, 1.0  # half of the pairs, as the matrix is symmetric
         return length, PAIR if m <= CACHED else SPARSE, SPARSE
 
-    def _by_columns(
-        self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array
-    ) -> ColumnCurvature:
-        """The curvature by the columns of (scale diag(h))^(1/2) X_W."""
-        scaled = kernels.ScaledColumns(design.matrix, scale * h, columns, self.ones)
-        indices = np.arange(scaled.size)
-        if self.ones:  # the column of ones is the first, and becomes the last
-            indices = np.roll(indices, -1)
-        return ColumnCurvature(scaled, indices, ridge + ROUNDING * scaled.squares()[indices])
-
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""
         # an upper bound on the number of pairs of entries, compared with passes over the matrix
         length = min(design.n_entries / design.shape[0], len(columns))
         if np.count_nonzero(h) * length * length < 8 * len(columns) ** 2:  # a copy would cost more
-            self.forget()
-            self.h = h.copy()
+            self.forget(h)
             return design.gram(h, columns, self.ones)
         is_known = self._matrix.size > 0 and kernels.equal(columns, self._columns)
         if is_known and len(h) == len(self.h):
@@ -211,8 +203,8 @@ class WeightedGram:
         self._columns, self.h = columns, h.copy()
         return self._matrix.copy()
 
-    def forget(self) -> None:
-        """Empty the caches of matrices and columns, as for other rows."""
-        self._columns, self.h = self._columns[:0], self.h[:0]
+    def forget(self, h: ArrayLike = ()) -> None:
+        """Empty the caches of matrices and columns, as for other rows, and keep the weights."""
+        self._columns, self.h = self._columns[:0], np.array(h, dtype=np.float64)
         self._matrix = self._matrix[:0, :0].copy()
         self._last = self._cached = None

@@ -153,7 +153,10 @@ class PartialFactor:
         return bool(self.rank + np.log(now / trace) / rate > WORTH * n)
 
     def _add_block(self) -> None:
-        chosen = self._candidates()
+        rows = np.flatnonzero(self.residual > self.floor)
+        rows = rows[self.residual[rows] > LEAST_PIVOT * np.max(self.residual[rows])]
+        # those with the largest residuals, in decreasing order
+        chosen = rows[np.argsort(-self.residual[rows], kind="stable")[:PIVOTS]]
         block = self.values(chosen).T - self.table @ self.table[chosen].T
         triangle, order, rank, _ = dpstrf(
             block[chosen], tol=LEAST_PIVOT * float(self.residual[chosen[0]]), lower=1
@@ -170,9 +173,3 @@ class PartialFactor:
         self.pivots = np.concatenate([self.pivots, chosen])
         self.residual = np.maximum(self.residual - np.sum(new * new, axis=1), 0.0)
         self.residual[self.pivots] = 0.0
-
-    def _candidates(self) -> Indices:
-        """The rows with the largest residuals, in decreasing order."""
-        rows = np.flatnonzero(self.residual > self.floor)
-        rows = rows[self.residual[rows] > LEAST_PIVOT * np.max(self.residual[rows])]
-        return rows[np.argsort(-self.residual[rows], kind="stable")[:PIVOTS]]

@@ -96,7 +96,7 @@ def largest_singular_value_bound(matrix: Table) -> float:
         return largest
     # scaling by a power of two is exact, and prevents under- and overflow of squares
     unit = 2.0 ** max(float(np.floor(np.log2(largest))), SMALLEST_EXPONENT)
-    wide = _wide(matrix)
+    wide = matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
     wide.data /= unit
     m = wide.shape[0]
     frobenius = kernels.euclidean_norm(wide.data) * (1.0 + (wide.nnz + 8.0) * EPSILON)
@@ -123,11 +123,6 @@ def largest_singular_value_bound(matrix: Table) -> float:
     of_factor = (m + 3.0) * EPSILON * m * (1.0 + margin)
     square = 1.0 + margin + 2.0 * (of_products + of_factor)
     return unit * min(estimate * sqrt(square) * (1.0 + 8.0 * EPSILON), frobenius) + TINY
-
-
-def _wide(matrix: Table) -> Table:
-    """The matrix stored by rows, or its transpose if that has fewer rows."""
-    return matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
 
 
 def _is_below(matrix: Table, square: float) -> bool:

@@ -8,15 +8,14 @@ prediction is x_i' W[:, k].
 
 from collections.abc import Callable
 from functools import cached_property
-from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .design import Design
+from .design import Design, RowsOfSamples
 from .gram import BLAS, OVERHEAD, PRODUCTS, SWEEPS, newton_cost
 
 LARGEST_MATRIX = 4000  # most coefficients of coupled outputs for which a matrix is formed, 128 MB
@@ -39,7 +38,7 @@ def positions_in(features: Indices, wanted: Indices) -> Indices:
     return positions[wanted]
 
 
-class OutputsDesign:
+class OutputsDesign(RowsOfSamples):
     """The map of several outputs, with a `Design` of the rows of each output.
 
     Parameters
@@ -52,8 +51,6 @@ class OutputsDesign:
     """
 
     shares_data: ClassVar[bool] = False  # whether all outputs have the same X
-    most_copied_rows: ClassVar[float] = inf
-    leaves_features_out: ClassVar[bool] = False
 
     def __init__(self, parts: list[Design], rows: list[Indices | slice], n_rows: int) -> None:
         self.parts, self.row_indices = parts, rows
@@ -75,7 +72,7 @@ class OutputsDesign:
         features = columns // self.n_outputs
         return features[np.diff(features, prepend=-1) > 0]
 
-    def _over_outputs(self, function: Callable, n_parts: int, *vectors: Array) -> Array:
+    def _over_outputs(self, function: Callable, n_parts: int, *vectors: Array) -> Any:
         """The results of function(part, ...) for the outputs: some numbers for each coefficient.
 
         The arguments are the entries of given row vectors that belong to each output. The numbers
@@ -86,7 +83,7 @@ class OutputsDesign:
             of_output = [np.ascontiguousarray(x[self.row_indices[k]]) for x in vectors]
             if all(x.any() for x in of_output):
                 results[:, self._columns(k)] = function(part, *of_output)
-        return results
+        return (*results,)
 
     # Vectors with a number for each output
 
@@ -113,13 +110,13 @@ class OutputsDesign:
         n_parts: int,
         coef: Array,
         *arguments: Numbers,
-    ) -> Array:
+    ) -> Any:
         """The results of function(part, ...) for the outputs: some numbers for each row."""
         results = np.empty((n_parts, self.shape[0]))
         for k, part in enumerate(self.parts):
             of_output = np.ascontiguousarray(coef[self._columns(k)])
             results[:, self.row_indices[k]] = function(part, of_output, *arguments)
-        return results
+        return (*results,)
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
@@ -131,23 +128,19 @@ class OutputsDesign:
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions plus a constant, and a bound on their rounding errors."""
-        z, error = self._predicted(Design.matvec_bounded, 2, coef, intercept)
-        return z, error
+        return self._predicted(Design.matvec_bounded, 2, coef, intercept)
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The transpose of `matvec` on weights * rows, and a bound on its rounding error."""
-        product, error = self._over_outputs(Design.rmatvec_bounded, 2, weights, rows)
-        return product, error
+        return self._over_outputs(Design.rmatvec_bounded, 2, weights, rows)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The result of `rmatvec_bounded` in twice the working precision."""
-        product, error = self._over_outputs(Design.rmatvec_compensated, 2, weights, rows)
-        return product, error
+        return self._over_outputs(Design.rmatvec_compensated, 2, weights, rows)
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """The predictions plus a constant as sums (high, low), and a bound on their errors."""
-        high, low, error = self._predicted(Design.matvec_compensated, 3, coef, intercept)
-        return high, low, error
+        return self._predicted(Design.matvec_compensated, 3, coef, intercept)
 
     # Sums of sizes and squares
 
@@ -217,15 +210,6 @@ class OutputsDesign:
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, which are equal as each sample has one row."""
         return samples
-
-    def whole_rows(self, rows: Indices) -> Indices:
-        """The rows together with those that belong to the same samples, here the rows."""
-        return rows
-
-    @property
-    def samples(self) -> Indices:
-        """The sample that each row belongs to, here the row itself."""
-        return np.arange(self.shape[0])
 
     def rows(self, indices: Indices) -> "OutputsDesign":
         """A copy of the given rows; a row whose index occurs twice is copied twice."""

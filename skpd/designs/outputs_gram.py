@@ -196,15 +196,6 @@ class OutputsGram:
         """Whether sweeps use a Gram matrix of the features instead of the columns of X."""
         return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
 
-    def _moments_of(self, design: SharedDesign, d: Array, features: Indices) -> Array:
-        """The second moments of some features, with the first weights of the rows.
-
-        Later weights are similar, so that the moments are not recomputed for them.
-        """
-        if len(self._rows) == 0:
-            self._rows = np.sum(d, axis=1)
-        return self._gram.of(design.base, self._rows, features)
-
     def _by_products(
         self, design: SharedDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
@@ -223,15 +214,16 @@ class OutputsGram:
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
         subset = design.base if m == design.n_inputs else design.base.columns(features)
         curvature = OutputColumns(design.base, features, self.ones, d, e, mask, table, subset)
-        if not self.all_at_once:
-            if ridge is None and self._has_gram(design, m, e):
-                curvature.gram = self._moments_of(design, d, features)
-                curvature.gram *= np.sum(d - e * e) / np.sum(self._rows)
-                curvature.ridge += ROUNDING * np.outer(curvature.gram.diagonal(), curvature.shares)
-            else:
-                curvature.ridge += ROUNDING * curvature.diagonal
-            return curvature
-        curvature.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
+        if self.all_at_once:
+            curvature.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
+        elif ridge is None and self._has_gram(design, m, e):
+            if len(self._rows) == 0:  # later weights are similar, and the moments remain
+                self._rows = np.sum(d, axis=1)
+            curvature.gram = self._gram.of(design.base, self._rows, features)
+            curvature.gram *= np.sum(d - e * e) / np.sum(self._rows)
+            curvature.ridge += ROUNDING * np.outer(curvature.gram.diagonal(), curvature.shares)
+        else:
+            curvature.ridge += ROUNDING * curvature.diagonal
         return curvature
 
 

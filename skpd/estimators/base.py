@@ -213,8 +213,9 @@ class PrimalDualEstimator(SolvedModel):
                 "which makes it the lasso. Pass groups, or groups=1 for this model."
             )
         self._read_sources(X)
-        if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
-            X = RowBlocks([X])
+        is_large = isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED
+        if is_large and self._takes_blocks and self._solver() == "auto":
+            X = RowBlocks([X]) if self._get_penalty().structure.is_block_separable else X
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]
         unchecked = isinstance(X, RowBlocks) or (known and X.size >= LARGE)
         if y is None and isinstance(X, RowBlocks):
@@ -223,9 +224,3 @@ class PrimalDualEstimator(SolvedModel):
         if isinstance(X, RowBlocks):
             X = X.gathered_if_small()
         return X, y, unchecked
-
-    @property
-    def _reads_blocks(self) -> bool:
-        """Whether the solver "auto" fits this model from `RowBlocks`."""
-        by_engine = self._takes_blocks and self._solver() == "auto"
-        return by_engine and self._get_penalty().structure.is_block_separable

@@ -19,7 +19,7 @@ from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
 from ..formulation.validation import checked_weights, given_weights, require_numbers
 from ..losses import Loss
-from ..losses.shifted import separate_offset
+from ..losses.shifted import separate_offset, with_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
@@ -61,7 +61,12 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         if isinstance(X, RowBlocks):
             problems = self._problems_of_blocks(X, y, classes, sample_weight, offsets)
         else:
-            labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
+            sample_weight = checked_weights(sample_weight, X)
+            labels = np.searchsorted(classes, y)
+            by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
+            weights = sample_weight * by_class[labels]
+            n_present = int(np.count_nonzero(np.bincount(labels, weights > 0)))
+            formulate.require_two_classes(type(self).__name__, n_present, classes)
             problems = self._problems_of_classes(X, labels, weights, classes, offsets)
             if unchecked:
                 formulate.require_finite(type(self).__name__, problems[0], X)
@@ -69,26 +74,16 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         """The problems of one class against the others, or that of all classes."""
-        targets = formulate.targets_of_classes(self._get_loss(), labels, classes, offsets)
+        loss = self._get_loss()
+        pairs = zip(formulate.positive_classes(classes), offsets, strict=True)
+        targets = [with_offset(loss, np.where(labels == k, 1.0, -1.0), each) for k, each in pairs]
         return self._problems_of(X, targets, weights)
-
-    def _labels_and_weights(self, X, y, classes, sample_weight):
-        """The index of each sample's class, and its weight times that of the class."""
-        sample_weight = checked_weights(sample_weight, X)
-        labels = np.searchsorted(classes, y)
-        by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
-        weights = sample_weight * by_class[labels]
-        n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        formulate.require_two_classes(type(self).__name__, n_present, classes)
-        return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
         """A problem for each positive class, of rows in blocks."""
         sample_weight = given_weights(sample_weight, X)
-        class_weight = None
-        if self.class_weight is not None:
-            by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
-            class_weight = classes, by_class
+        by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
+        class_weight = None if self.class_weight is None else (classes, by_class)
         n_parallel = min(effective_n_jobs(self.n_jobs), len(formulate.positive_classes(classes)))
 
         _, _, loss = separate_offset(self._get_loss(), y, offsets[0])

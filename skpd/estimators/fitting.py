@@ -217,8 +217,6 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             If a fit has not converged, or if all coefficients are 0.
         """
         self._set_attributes(solutions, fit)  # before the search, which Ctrl-C may end
-        if any(solution.interrupted for solution in solutions):
-            raise KeyboardInterrupt
         separated = [
             separation(problem, solution, solution.certificate.dual)
             for problem, solution in zip(fit.problems, solutions, strict=True)
@@ -230,8 +228,6 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
                 for problem, solution, each in parts
             ]
             self._set_attributes(solutions, fit)
-            if any(solution.interrupted for solution in solutions):
-                raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
             warn(messages.constant_model_message(self._description(), fit.problems, solutions))
         labels = fit.names if len(solutions) > 1 else None
@@ -240,7 +236,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             messages.warn_of_gap(self._description(), solutions, labels)
 
     def _set_attributes(self, solutions: Sequence[Solution], fit: FormulatedProblems) -> None:
-        """Set the fitted attributes of solutions, interrupted or not."""
+        """Set the fitted attributes of solutions; a KeyboardInterrupt follows Ctrl-C."""
         attributes = {**self._model(solutions, fit), **self._other_attributes(solutions, fit)}
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -265,6 +261,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.converged_ = all(solution.converged for solution in solutions)
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
 
     def _description(self) -> messages.Description:
         """What messages say of the estimator."""

@@ -7,7 +7,8 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cholesky, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
@@ -169,7 +170,9 @@ class RowsOfKernel:
         if metric == "cosine":  # the products of normalised rows
             self.X, self.kernel = normalize(self.X), Kernel("linear", {})
         self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
-        if not isinstance(metric, str) or self._may_underflow:
+        entries = np.abs(self.X.data if sp.issparse(self.X) else self.X)
+        least = np.min(entries, where=entries > 0.0, initial=inf)
+        if not isinstance(metric, str) or least < LEAST_ENTRY:
             return
         p = X.shape[1] + 6.0
         if hasattr(self.X, "indptr"):  # rows have products of as many entries as they store
@@ -184,12 +187,6 @@ class RowsOfKernel:
             with np.errstate(over="ignore"):
                 self.values = (gamma * squares + options.get("coef0", 1.0)) ** degree
             self.error = 0.5 * p * (degree + 1.0) * EPSILON
-
-    @property
-    def _may_underflow(self) -> bool:
-        """Whether a product of two entries may be too small for a relative error."""
-        entries = np.abs(self.X.data if sp.issparse(self.X) else self.X)
-        return bool(np.min(entries, where=entries > 0.0, initial=inf) < LEAST_ENTRY)
 
     @property
     def matrix(self) -> KernelMatrixByRows:
@@ -365,9 +362,6 @@ def _is_positive(matrix: Array) -> bool:
         if np.any(matrix[~is_used]):
             return False
         matrix = matrix[np.ix_(is_used, is_used)]
-    try:
-        with blas_threads_for_product(len(matrix) ** 3):
-            cholesky(matrix, lower=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
+    with blas_threads_for_product(len(matrix) ** 3):
+        _, failed = dpotrf(matrix, lower=True)
+    return bool(failed == 0)

@@ -76,7 +76,7 @@ def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarr
                 f"y[{i}] must have a label for each of the {length} tokens of X[{i}], got "
                 f"{len(labels)}."
             )
-    tokens = [_plain(label) for labels in y for label in labels]
+    tokens = [x.item() if isinstance(x, np.generic) else x for labels in y for x in labels]
     if not all(isinstance(label, Hashable) for label in tokens):
         raise ValueError("The labels in y must be hashable, such as numbers or strings.")
     if not all(np.isfinite(label) for label in tokens if isinstance(label, float)):
@@ -88,11 +88,6 @@ def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarr
         classes = sorted(classes)  # type: ignore[type-var]
     index = {label: k for k, label in enumerate(classes)}
     return _array_of(classes), np.array([index[label] for label in tokens])
-
-
-def _plain(label: Hashable) -> Hashable:
-    """A label as a Python object, so that labels of arrays and of lists are equal."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def _array_of(labels: Sequence[Hashable]) -> np.ndarray:

@@ -194,19 +194,13 @@ class LogisticPD(AnyPenaltyParameters, PrimalDualClassifier):
                 "LogisticPD takes an offset for two classes only: fit "
                 "PdproxSVC(loss='logistic'), one class against the others."
             )
-        specification = self._specification(self._penalty_of_all_classes(X.shape[1], K))
-        return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
-
-    def _penalty_of_all_classes(self, n_features: int, n_classes: int) -> Penalty:
-        """The penalty of the coefficients of all classes for the first feature, then the next.
-
-        Groups, weights and bounds of a feature are those of its coefficient for each class.
-        """
         penalty = self._unweighted_penalty()
+        # groups, weights and bounds of a feature are those of its coefficient for each class
         if self.penalty in ("group", "sparse_group"):
-            labels = penalty.for_n_features(n_features).labels
-            penalty = penalty.with_params(groups=np.repeat(labels, n_classes))
-        return self._by_feature(penalty, n_outputs=n_classes)
+            labels_of_groups = penalty.for_n_features(X.shape[1]).labels
+            penalty = penalty.with_params(groups=np.repeat(labels_of_groups, K))
+        specification = self._specification(self._by_feature(penalty, n_outputs=K))
+        return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
         if len(classes) > 2:

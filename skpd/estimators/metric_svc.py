@@ -240,7 +240,13 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
             )
-        self._check_metric()
+        owners = {"beta": ("fbeta",), "k": AT_K}
+        for name, metrics in owners.items():
+            if getattr(self, name) is not None and self.metric not in metrics:
+                raise ValueError(
+                    f"{name} belongs to metric={' or '.join(map(repr, metrics))}, got "
+                    f"{name}={getattr(self, name)!r} with metric={self.metric!r}."
+                )
         self._read_sources(X)
         X, y = validated(self, X, y, **_DATA)
         classes = checked_classes(y)
@@ -263,16 +269,6 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
     @property
     def _has_intercept(self) -> bool:
         return self.fit_intercept and self.metric in OF_LABELS
-
-    def _check_metric(self) -> None:
-        """Raise a ValueError for parameters that do not belong to the score."""
-        owners = {"beta": ("fbeta",), "k": AT_K}
-        for name, metrics in owners.items():
-            if getattr(self, name) is not None and self.metric not in metrics:
-                raise ValueError(
-                    f"{name} belongs to metric={' or '.join(map(repr, metrics))}, got "
-                    f"{name}={getattr(self, name)!r} with metric={self.metric!r}."
-                )
 
     def _cut(self, positive: Mask) -> int:
         """The number of samples that are to be labelled positive."""

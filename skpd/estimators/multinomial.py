@@ -171,9 +171,8 @@ class MultinomialPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
         ratio, alpha = float(self.l1_ratio), float(self.alpha)
         penalty = output_penalty(self.penalty, ratio, X.shape[1], K, alpha)
         specification = self._specification(penalty)
-        return [
-            formulate_classes(specification, X, labels, weights, classes, LOSSES[self.loss](K))
-        ]
+        loss = LOSSES[self.loss](K)
+        return [formulate_classes(specification, X, labels, weights, classes, loss)]
 
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes.

@@ -61,14 +61,13 @@ class SeveralKernels(KernelWeights):
             names = [f"kernels[{k}]" for k in range(len(tables))]
             definite = [kernel.is_definite(X) for kernel in kernels]
             errors = [RowsOfKernel(kernel, X).error for kernel in kernels]
-        self._scales = np.array([self._scale_of(table, weights) for table in tables])
+        means = [float(weights @ np.diagonal(table)) for table in tables]
+        self._scales = np.array(
+            [mean if self.scale_kernels and mean > 0.0 else 1.0 for mean in means]
+        )
         scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
         parts = zip(scaled, names, definite, errors, strict=True)
         return [checked_matrix(*part) for part in parts]
-
-    def _scale_of(self, table: Array, weights: Array) -> float:
-        mean = float(weights @ np.diagonal(table))
-        return mean if self.scale_kernels and mean > 0.0 else 1.0
 
     def _values(self, X: Matrix) -> list[Array]:
         if self._is_precomputed:

@@ -48,13 +48,11 @@ def penalty_by_feature(
             )
         ends = zip(bounds, (-np.inf, np.inf), strict=True)
         lower, upper = (end if bound is None else bound for bound, end in ends)
-    if weights is not None:
-        weights = _for_outputs(weights, n_outputs)
-    limits = _for_outputs(lower, n_outputs), _for_outputs(upper, n_outputs)
-    penalty = for_features(penalty, weights, *limits)
+    parts = (_for_outputs(numbers, n_outputs) for numbers in (weights, lower, upper))
+    penalty = for_features(penalty, *parts)
     return penalty if alpha > 0.0 else unpenalised(penalty)
 
 
-def _for_outputs(numbers: ArrayLike, n_outputs: int) -> ArrayLike:
+def _for_outputs(numbers: Any, n_outputs: int) -> Any:
     """One number for all features as it is, or a number for each coefficient of each feature."""
     return numbers if n_outputs == 1 or np.ndim(numbers) == 0 else np.repeat(numbers, n_outputs)

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
@@ -237,7 +236,12 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         coef, rows = points[0].coef, fit.problems[0].rows
         scores = rows.scores(np.asarray(coef, np.float64), 0.0)
-        logs = _log_baselines(rows.loss, scores, fit.y)
+        time, _, names, stratum, (*samples, shifts) = fit.y
+        used, log_increments = rows.loss.baseline(scores)
+        masks = [(name, stratum[used] == k) for k, name in enumerate(names.tolist())]
+        at = time[used]
+        # for each stratum its label, the times of events, and the log of the cumulative hazard
+        logs = [(name, at[k], np.logaddexp.accumulate(log_increments[k])) for name, k in masks]
         with np.errstate(over="ignore"):
             hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
         model: Attributes = {
@@ -245,7 +249,7 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
             "intercept_": coef.dtype.type(0),
             "_log_baseline": logs,
         }
-        *samples, shifts = fit.y[-1]  # for `skpd.metrics.SurvivalScorer`
+        # the samples are for `skpd.metrics.SurvivalScorer`
         return {**model, "baseline_": hazards, "_fitted_samples": [*samples, scores + shifts]}
 
     # Predictions
@@ -290,7 +294,6 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
             The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
             stratum (Breslow, 1974).
         """
-        check_is_fitted(self)
         scores = self.predict(X, offset)
         if times is None:
             times = np.unique(np.concatenate([at for _, at, _ in self.baseline_]))
@@ -386,12 +389,3 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
     def _strata_of(self, strata: PerRow, n_samples: int) -> Indices:
         """The place of the stratum of each sample among those of the fit."""
         return strata_among([label for label, _, _ in self.baseline_], strata, n_samples)
-
-
-def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:
-    """For each stratum its label, the times of events, and the log of the cumulative hazard."""
-    time, _, names, stratum, *_ = targets
-    rows, log_increments = loss.baseline(scores)
-    masks = [(name, stratum[rows] == k) for k, name in enumerate(names.tolist())]
-    at = time[rows]
-    return [(name, at[k], np.logaddexp.accumulate(log_increments[k])) for name, k in masks]

@@ -11,7 +11,7 @@ from .._typing import Attributes
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
-from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
+from ..penalties import L1, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
 from .output_parameters import OutputLossName, check_labels, checked_loss
 from .parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
@@ -171,9 +171,7 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
                 f"n_columns={n_columns} with {X.shape[1]} features and a y of {y.ndim} "
                 "dimension(s)."
             )
-        of_values: Penalty = L1()
-        if self.radius is not None:
-            of_values = SquaredL2OnL1Ball(float(self.radius))
+        of_values = L1() if self.radius is None else SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, n_columns)
         problem = formulate_outputs(self._specification(penalty), X, Y, sample_weight, loss)
         return FormulatedProblems(X, y, [problem])

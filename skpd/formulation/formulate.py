@@ -14,7 +14,6 @@ from sklearn.utils.validation import assert_all_finite
 from .._typing import Array, ArrayLike, Constraints, Indices, Matrix
 from ..designs import Design, RowBlocks
 from ..losses import Loss
-from ..losses.shifted import with_offset
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.in_memory import RowsInMemory
@@ -202,25 +201,12 @@ def positive_classes(classes: np.ndarray) -> Sequence[int]:
     return range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
 
 
-def targets_of_classes(
-    loss: Loss, labels: Indices, classes: np.ndarray, offsets: Sequence[Array | None]
-) -> list[tuple[Array, Loss]]:
-    """For each positive class the targets 1 and -1 of the rows, and the loss with its offsets.
-
-    ``offsets`` has an array or None for each of the positive classes.
-    """
-    pairs = zip(positive_classes(classes), offsets, strict=True)
-    return [with_offset(loss, np.where(labels == k, 1.0, -1.0), offset) for k, offset in pairs]
-
-
 def problems_of_classes(
     X: Matrix | RowBlocks, y: ArrayLike, problems: list[Problem], classes: np.ndarray
 ) -> FormulatedProblems:
     """The problems with the names of the classes, unless one problem is of all classes."""
-    names = [f"class {label}" for label in classes]
-    return FormulatedProblems(
-        X, y, problems, classes, names if problems[0].n_outputs == 1 else None
-    )
+    names = [f"class {label}" for label in classes] if problems[0].n_outputs == 1 else None
+    return FormulatedProblems(X, y, problems, classes, names)
 
 
 def formulate_shards_of_classes(

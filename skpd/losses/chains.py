@@ -130,7 +130,12 @@ class ChainLoss(_LossOfChains):
     def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         nodes, transitions = self._relative(z)
         if smoothing > 0.0:
-            return self._smoothed(nodes, transitions, smoothing)
+            beliefs = sum_product(self.chains, nodes / smoothing, transitions / smoothing)
+            mean_loss, error = self._mean_cost(beliefs)
+            theta = self._theta(beliefs.nodes, beliefs.counts)
+            dual = StructuredDual(theta, mean_loss, self._theta_error(beliefs), error)
+            value = self._mean(smoothing * beliefs.log_partition, transitions)
+            return value - smoothing * self.entropy_range, dual
         total, labels = best_labels(self.chains, nodes, transitions)
         probabilities = np.zeros_like(nodes)
         probabilities[np.arange(len(probabilities)), labels] = 1.0
@@ -138,16 +143,6 @@ class ChainLoss(_LossOfChains):
         mean_loss = float(np.sum(labels != self.labels)) / self.chains.n_chains
         dual = StructuredDual(theta, mean_loss, EPSILON, EPSILON * mean_loss)
         return self._mean(total, transitions), dual
-
-    def _smoothed(
-        self, nodes: Array, transitions: Array, mu: float
-    ) -> tuple[float, StructuredDual]:
-        beliefs = sum_product(self.chains, nodes / mu, transitions / mu)
-        mean_loss, error = self._mean_cost(beliefs)
-        theta = self._theta(beliefs.nodes, beliefs.counts)
-        dual = StructuredDual(theta, mean_loss, self._theta_error(beliefs), error)
-        value = self._mean(mu * beliefs.log_partition, transitions)
-        return value - mu * self.entropy_range, dual
 
 
 @dataclass(frozen=True, eq=False)

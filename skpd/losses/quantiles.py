@@ -98,12 +98,6 @@ class NonCrossingPinball(CoupledResidualLoss):
         q = np.array(self.quantiles)
         return -q, 1.0 - q
 
-    @cached_property
-    def _max_partial_sums(self) -> tuple[Array, Array]:
-        """The largest values of -(theta_1 + ... + theta_j) and of theta_K + ... + theta_j."""
-        lower, upper = self._slopes
-        return np.cumsum(-lower), np.cumsum(upper[::-1])
-
     evaluator = computed(lambda self: OrderedEvaluator(self))
 
     # the compiled functions of rows, which have the formulas of levels and derivatives
@@ -186,7 +180,9 @@ class NonCrossingPinball(CoupledResidualLoss):
         columns = np.ascontiguousarray(theta.T)  # sums over short rows would take longer
         sizes, of_first = self.n_outputs * EPSILON * np.sum(np.abs(columns), axis=0), -columns
         excess = np.full(len(theta), -inf)
-        for terms, limits in zip((of_first, columns[::-1]), self._max_partial_sums, strict=True):
+        # the largest values of -(theta_1 + ... + theta_j) and of theta_K + ... + theta_j
+        max_sums = np.cumsum(-self._slopes[0]), np.cumsum(self._slopes[1][::-1])
+        for terms, limits in zip((of_first, columns[::-1]), max_sums, strict=True):
             total = sizes
             for term, limit in zip(terms, limits, strict=True):
                 total = total + term

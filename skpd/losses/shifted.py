@@ -92,8 +92,7 @@ class Shifted(Loss):
     def evaluator(self) -> "ShiftedEvaluator":
         return ShiftedEvaluator(self.inner.evaluator)
 
-    def require_targets(self, min_target: float) -> None:
-        self.inner.require_targets(min_target)
+    require_targets = attribute_of_part("inner.require_targets")
 
     def targets_of(self, y: Array) -> Array:
         return np.ascontiguousarray(y[:, 0])
@@ -179,8 +178,7 @@ class Shifted(Loss):
         y, offset = _columns(y)
         return self.inner.constant_with_offsets(y, weights, offset)
 
-    def distant_constant(self, best: Numbers) -> Numbers:
-        return self.inner.distant_constant(best)
+    distant_constant = attribute_of_part("inner.distant_constant")
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         y, offset = _columns(y)

@@ -26,8 +26,7 @@ class _ConstraintSet(Penalty):
     def support(self, v: Array, radius: float) -> float:
         return self.conjugate(v, 1.0)
 
-    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        return self.conjugate(v, 1.0)
+    bounded_conjugate = Penalty.bounded_conjugate  # the conjugate itself
 
     def _shortened(self, w: Array) -> Array:
         """A multiple of w that is in the set, of which rounding may have put w outside."""
