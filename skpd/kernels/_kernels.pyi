@@ -673,7 +673,7 @@ class PairDescent:
 def pair_descent(
     loss: _AnyLoss, diagonal: Array, y: Array, weights: Array, alpha: float, has_intercept: bool, /
 ) -> PairDescent:
-    """Makes a `PairDescent` at theta = 0 for a loss of quadratic pieces; diagonal, y, weights (n)."""
+    """Makes a `PairDescent` for a loss of quadratic pieces; diagonal, y and weights (n)."""
 
 class RandomCoordinates:
     """A random coordinate method with its iterates w (d)."""

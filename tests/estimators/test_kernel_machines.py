@@ -23,8 +23,7 @@ from skpd import (
 )
 from skpd.designs import KernelMatrixByRows
 from skpd.estimators import kernel_values
-from skpd.solvers.coordinates import pairs
-from skpd.solvers.coordinates.settings import PairSettings
+from skpd.solvers.coordinates.settings import PAIRS
 
 TIGHT = 1e-9
 
@@ -176,7 +175,7 @@ def test_rows_of_the_kernel_matrix_that_are_computed_when_needed(
     name, container, moons, monkeypatch
 ):
     """The optimum is that of the whole matrix, and rows that no step needs are not computed."""
-    monkeypatch.setattr(pairs, "PAIRS", PairSettings(rows_at_once=8))
+    monkeypatch.setattr(PAIRS, "rows_at_once", 8)
     computed, keep = [], KernelMatrixByRows._keep
     monkeypatch.setattr(
         KernelMatrixByRows, "_keep",

@@ -41,7 +41,7 @@ def test_certificates_become_rarer(run):
 
 
 def test_small_gaps_are_certified_at_once(run):
-    small = 0.5 * run.goal
+    small = 0.5 * run.monitor.goal
     settings = ScheduleSettings(every=100, wait=0.5)
     assert due(
         CertificateSchedule(run._replace(max_iter=12), settings), [np.inf, np.inf] + [small] * 20
@@ -69,7 +69,7 @@ def test_the_last_iterate_of_a_stalled_run_is_certified(run):
 def test_estimates_far_below_the_goal_are_no_progress(run):
     """A run ends whose certificates stay poor while its estimates go to 0: 2^-10 < 1e-3."""
     schedule = CertificateSchedule(run, ScheduleSettings(every=100, patience=5))
-    assert due(schedule, [run.goal * 0.5**k for k in range(50)])[-1] == 16
+    assert due(schedule, [run.monitor.goal * 0.5**k for k in range(50)])[-1] == 16
 
 
 def test_patience_lasts_for_a_share_of_the_iterations_so_far():
