@@ -2,16 +2,7 @@
 
 from typing import ClassVar
 
-from ..estimators import (
-    costs,
-    counts,
-    elastic_net,
-    group_lasso,
-    lasso,
-    logistic,
-    regression,
-    svm,
-)
+from ..estimators import costs, counts, elastic_net, group_lasso, lasso, logistic, regression, svm
 from .model_bases import ClassifierOnDask, MeansOnDask, RegressorOnDask
 
 __all__ = [

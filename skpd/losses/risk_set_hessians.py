@@ -1,22 +1,36 @@
 """Hessians of the partial likelihood: covariances of the rows at risk (`risk_set_hessian`)."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-
-if TYPE_CHECKING:
-    from .survival import PartialLikelihood
 
 MOST_PAIRS = 1e7  # of a term and a row, for a table of 80 MB
 LARGEST_CANCELLATION = 1e-11  # relative error of the sums of a Hessian
 LARGEST_SPREAD = 600.0  # of logarithms of sums, well below that at which the least one underflows
 
 
-def risk_set_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array | None:
+class RowsAtRisk(Protocol):
+    """The rows with weights in the order of strata and times, as `PartialLikelihood` has them."""
+
+    sets: kernels.RiskSets
+    log_s: Array  # the logarithms of the weights
+    shares: Array  # c_i of the events
+    starts: Indices  # the first row of each group of equal times, and the number of rows
+    last: Indices  # whether a group is the last of its stratum
+    terms: Indices  # how many terms each group has
+    entries: Indices  # the first group at which each row is at risk; empty without late rows
+
+    @property
+    def groups_at_risk(self) -> tuple[Indices, Indices]:
+        """The first and the last group in whose risk set each row is."""
+
+
+def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     """The Hessian of the loss in the coefficients of some columns, at scores in order.
 
     It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
@@ -64,7 +78,7 @@ def risk_set_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array
     return hessian if np.isfinite(hessian).all() else None
 
 
-def precise_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array | None:
+def precise_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     """The Hessian of `risk_set_hessian`, with errors relative to the diagonal of each covariance.
 
     Where the event of a term is nearly certain, as it is for the others of nearly separated rows,
@@ -81,7 +95,7 @@ def precise_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array 
     return squares - (means.T * weights) @ means
 
 
-def _terms(loss: "PartialLikelihood") -> tuple[Indices, Array, Array]:
+def _terms(loss: RowsAtRisk) -> tuple[Indices, Array, Array]:
     """The group of each term, its weight, and the share of tied events that is left out of it."""
     groups = np.repeat(np.arange(len(loss.terms)), loss.terms)
     counts, first = loss.terms[groups], (np.cumsum(loss.terms) - loss.terms)[groups]
@@ -89,7 +103,7 @@ def _terms(loss: "PartialLikelihood") -> tuple[Indices, Array, Array]:
     return groups, weights, (np.arange(len(groups)) - first) / counts
 
 
-def _probabilities(loss: "PartialLikelihood", u: Array) -> Array:
+def _probabilities(loss: RowsAtRisk, u: Array) -> Array:
     """The probabilities of all pairs of a term and a row."""
     groups, _, shares = _terms(loss)
     group, (first, last) = groups[:, np.newaxis], loss.groups_at_risk

@@ -10,10 +10,9 @@ l / d of their own terms out of the l-th sum, l = 0, ..., d - 1, each of which h
 of these events. Weights are therefore no repetitions of rows where there are ties.
 
 A row is at risk at the times t with entry < t <= time. Rows of (start, stop] that follow each
-other are therefore one subject, of which every term has one row at most.
-
-A constant that is added to all scores of a stratum does not change it: the scores and the offsets
-are centred, so that rounding errors of exponents are relative to differences.
+other are therefore one subject, of which every term has one row at most. A constant that is added
+to all scores of a stratum does not change the loss: scores and offsets are centred, so that
+rounding errors of exponents are relative to differences.
 
 Each logarithm is the maximum over distributions p on its risk set of sum_j p_j z_j plus the
 entropy of p relative to s, so that the loss is a soft maximum (`skpd.losses.structured`). Dual
@@ -52,14 +51,11 @@ class RiskDual(StructuredDual):
     Attributes
     ----------
     loss : PartialLikelihood
-    predictions : ndarray
-        The scores of all rows.
-    scores, log_sums : ndarray
-        The vector u of the rows in order, centred, and the logarithms of the sums of all terms.
-    entropies : tuple of float
-        The weighted sum of the entropies of the distributions, and a bound on its rounding error.
-    of_offsets : tuple of float
-        The inner product of the weights, theta and the offsets, and a bound on its error.
+    predictions, scores, log_sums : ndarray
+        The scores of all rows, those in order and centred, and the logarithms of all sums.
+    entropies, of_offsets : tuple of float
+        The weighted sum of the entropies of the distributions, and the inner product of weights,
+        theta and offsets, each with a bound on its rounding error.
     share : float, default=1.0
         The share of these distributions; the events have the remaining share.
     """
@@ -218,8 +214,6 @@ class PartialLikelihood(StructuredLossOfRows):
         )
         parts = np.cumsum(np.append(0, np.cumsum(shared)[:-2] == 0))
         return np.where(at_risk, parts[last], -1)
-
-    # The loss
 
     def _stratum_means(self, values: Array) -> Numbers:
         """The mean over the stratum of each row."""
