@@ -76,7 +76,11 @@ def number(default: float, **limits: float) -> Any:
 
 def computed(function: Callable[[Any], Any]) -> Any:
     """A property that is a formula of others, and to type checkers is an attribute."""
-    return property(function)
+
+    def value(self: Any) -> Any:  # which tools that read the source of properties find
+        return function(self)
+
+    return property(value)
 
 
 def attribute_of_part(path: str) -> Any:

@@ -285,26 +285,26 @@ class Penalty(Value, ABC):
         the last one. The methods add
 
         ``add_separable(l1=0, l2=0, lower=-inf, upper=inf)``
-            l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j] for every coefficient.
+            ``l1_j |w_j| + l2_j w_j^2 / 2`` on [lower_j, upper_j] for every coefficient.
         ``add_group_norms(starts, weights)``
-            weight_g ||w_g||_2 for every group.
+            ``weight_g ||w_g||_2`` for every group.
         ``add_largest_size(weight)``
-            weight max_j |w_j|.
+            ``weight max_j |w_j|``.
         ``add_l1_ball(radius)``
-            The constraint ||w||_1 <= radius.
+            The constraint ``||w||_1 <= radius``.
         ``add_elastic_net_ball(radius, l1_ratio)``
-            The constraint l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius.
+            The constraint ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius``.
         ``add_differences(weight)``
-            weight sum_j |w_{j+1} - w_j|.
+            ``weight sum_j |w_{j+1} - w_j|``.
 
         and in programmes of several outputs also
 
         ``add_largest_sizes(starts, weights)``
-            weight_g max_j |w_gj| for every group.
+            ``weight_g max_j |w_gj|`` for every group.
         ``add_squared_sums(starts, weight)``
-            weight sum_g (sum_j |w_gj|)^2.
+            ``weight sum_g (sum_j |w_gj|)^2``.
         ``add_squared_sum_of_norms(starts, weight)``
-            weight (sum_g ||w_g||_2)^2.
+            ``weight (sum_g ||w_g||_2)^2``.
         ``add_trace_norm(shape, weight)``
             weight times the trace norm of the matrix of this shape whose rows make up w.
         ``add_trace_norm_ball(shape, radius)``
