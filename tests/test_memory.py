@@ -14,9 +14,10 @@ def test_matrix_completion_holds_few_vectors(rng):
     alpha = 5.0 / np.sqrt(60 * len(y))
     model = MatrixCompletionPD(alpha, biases=False, tol=5e-3)
     pairs = np.column_stack([i, j])
+    model.fit(pairs[:500], y[:500])  # imports what a first fit needs
     tracemalloc.start()
     model.fit(pairs, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert model.converged_ and model.rank_ > 0
-    assert peak < 15 * y.nbytes
+    assert peak < 14 * y.nbytes

@@ -131,7 +131,8 @@ def _is_below(matrix: Table, square: float) -> bool:
     difference, width = np.zeros((m, m), order="F"), -(-m // PARTS)
     for first in range(0, m, width):
         columns = matrix[first : first + width].T.tocsr()
-        difference[first:, first : first + width] = (matrix[first:] @ columns).toarray()
+        below = (matrix[first:] if first else matrix) @ columns  # the first is no copy of all rows
+        difference[first:, first : first + width] = below.toarray()
     np.negative(difference, out=difference)
     difference[np.diag_indices(m)] += square
     _, failed = dpotrf(difference, lower=True, clean=False, overwrite_a=True)

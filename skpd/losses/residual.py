@@ -251,6 +251,9 @@ class Squared(QuadraticResidual):
     def add_cones(self, cones: LossCones) -> None:
         cones.add_half_squares()
 
+    def _phi_conjugate(self, u: Array) -> Array:
+        return self._phi(u)  # everywhere, without the mask of a domain
+
     def _phi(self, t: Array) -> Array:
         half_square = t * t
         half_square *= 0.5
