@@ -17,6 +17,7 @@ from ..designs.sums import Sums, added, halves
 from ..losses import Loss
 from ..losses.shifted import separate_offset
 from ..problems.shards.shard import Shard, Targets
+from ..problems.shards.shards import RowsLostError
 
 Ends = tuple[int, int]  # of a range of chunks
 K = TypeVar("K", int, Ends)
@@ -219,8 +220,16 @@ def reply_of(store: RowStore, key: Key | None, request: Callable[[RowStore], T])
     return Reply(store.key, request(store) if key in (None, store.key) else None)
 
 
-def part_of(store: RowStore, number: int, function: Callable[[Shard], T]) -> T:
-    """The result of a function for one shard."""
+def part_of(store: RowStore, key: Key | None, number: int, function: Callable[[Shard], T]) -> T:
+    """The result of a function for one shard of the store that has this key, or of any for None.
+
+    Raises
+    ------
+    RowsLostError
+        If another store took its place, without the vectors that were kept with it.
+    """
+    if key not in (None, store.key):
+        raise RowsLostError(f"The worker {key[0]} was lost, and the dual variables with it.")
     return function(store.shards[number])
 
 

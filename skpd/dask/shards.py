@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 import dask.array as da
 import numpy as np
+from distributed import Future
 
 from .._typing import Array
 from ..designs.sums import Sums
@@ -90,16 +91,21 @@ class DaskShards(Shards):
 
     def gathered(self, part: Callable[[Shard], Array]) -> Array:
         """A vector of all rows, as a dask array whose chunks stay with the workers."""
-        workers = self.workers
-        futures = {
-            number: workers.submit(part_of, store, number, part)
-            for store, share in zip(self._stores, workers.shares, strict=True)
-            for number in share if number in workers.filled
-        }  # fmt: skip
+        workers, futures = self.workers, dict[int, Future]()
+        for store, key, share in zip(self._stores, self._known, workers.shares, strict=True):
+            for number in share:
+                if number in workers.filled:
+                    futures[number] = workers.submit(
+                        part_of, store, key, number, part, worker=key and key[0], or_another=True
+                    )
         workers.wait(list(futures.values()))
-        if failed := [future for future in futures.values() if future.status != "finished"]:
+        if any(future.status != "finished" for future in futures.values()):
             self.each(bool)  # which raises an error if rows are lost
-            raise failed[0].exception()
+            failed = [future for future in futures.values() if future.status == "error"]
+            for error in [future.exception() for future in failed]:
+                if not isinstance(error, RowsLostError):
+                    raise error
+            return self.gathered(part)
         chunks = [
             da.from_delayed(futures[number], shape=(size.n_rows,), dtype=np.float64)
             for number, size in workers.filled.items()

@@ -101,14 +101,21 @@ class WorkerGroup:
             for chunks, share in zip(self._chunks, self.shares, strict=True)
         ]
 
-    def submit(self, function: Callable, *arguments: object, worker: str | None = None) -> Future:
+    def submit(
+        self, function: Callable, *arguments: object,
+        worker: str | None = None, or_another: bool = False,
+    ) -> Future:  # fmt: skip
         """The future of a function, called where its rows are.
 
         Dask does not spread a task over the workers that is a group of its own, by its key. But
-        it moves a task to an idle worker, and copies the rows, unless the worker is given.
+        it moves a task to an idle worker, and copies the rows, unless the worker is given. If that
+        worker is lost, the task waits for ever, unless it may move to another.
         """
         key = f"{function.__name__}-{uuid4().hex}", 0
-        return self.client.submit(function, *arguments, key=key, workers=worker)
+        return self.client.submit(
+            function, *arguments, key=key, workers=worker,
+            allow_other_workers=or_another and worker is not None,
+        )  # fmt: skip
 
     def ask(
         self, stores: list[Future], keys: Sequence[Key | None], request: Callable[[RowStore], T]

@@ -1,6 +1,7 @@
 """`check_penalty` refuses a penalty that is wrong in one property, and names it."""
 
 import inspect
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -201,3 +202,116 @@ def test_half_of_the_dual_vectors_are_subgradients():
 
 def test_six_features_by_default():
     assert inspect.signature(R.check_penalty).parameters["n_features"].default == 6
+
+
+class OwnL1(R.Norm):
+    """The l1 norm, as a user would write it."""
+
+    def value(self, w):
+        return float(np.abs(w).sum())
+
+    def prox(self, w, step):
+        return np.sign(w) * np.maximum(np.abs(w) - step, 0.0)
+
+    def dual_norm(self, v):
+        return float(np.abs(v).max())
+
+
+class OwnRidge(R.Penalty):
+    def value(self, w):
+        return 0.5 * float(w @ w)
+
+    def prox(self, w, step):
+        return w / (1.0 + step)
+
+    def conjugate(self, v, alpha):
+        return float(v @ v) / (2.0 * alpha)
+
+    def support(self, v, radius):
+        return float(np.sqrt(2.0 * radius * (v @ v)))
+
+
+@dataclass(frozen=True)
+class OwnBall(R.Penalty):
+    """A ball as a user might write it, with a prox that is no projection of its norm."""
+
+    is_finite = False
+
+    def value(self, w):
+        return 0.0 if np.linalg.norm(w) <= 1.0 + 1e-12 else inf
+
+    def prox(self, w, step):
+        return w / max(1.0, np.linalg.norm(w))
+
+    feasible = prox_of_one = lambda self, w: self.prox(w, 1.0)
+
+    def conjugate(self, v, alpha):
+        return float(np.linalg.norm(v))
+
+    def support(self, v, radius):
+        return float(np.linalg.norm(v))
+
+
+@pytest.mark.parametrize("penalty", [OwnL1(), OwnRidge(), OwnBall()])
+@pytest.mark.parametrize("n_features", [1, 5])
+def test_right_penalties(penalty, n_features):
+    assert R.check_penalty(penalty, n_features) is None
+
+
+l1, ridge = OwnL1(), OwnRidge()
+WRONG_PENALTIES = {
+    "value at 0": (OwnRidge, {"value": lambda self, w: ridge.value(w) + 1.0}),
+    "non-negativity": (OwnRidge, {"value": lambda self, w: -ridge.value(w)}),
+    "is_finite": (OwnBall, {"is_finite": True}),
+    "feasible, where R is finite": (OwnBall, {"feasible": lambda self, w: w}),
+    "feasible, w itself": (OwnRidge, {"feasible": lambda self, w: 0.9 * w}),
+    "convexity": (OwnRidge, {"value": lambda self, w: float(np.log1p(w @ w))}),
+    "prox, which is where": (OwnBall, {
+        "prox": lambda self, w, step: w / max(1.0, 0.9 * np.linalg.norm(w)),
+        "feasible": lambda self, w: OwnBall().prox(w, 1.0)}),
+    "prox, which minimises": (OwnL1, {"prox": lambda self, w, step: l1.prox(w, 0.5 * step)}),
+    "norm, R": (OwnL1, {"value": lambda self, w: l1.value(w) + 1e-3 * l1.value(w) ** 2,
+                        "prox": lambda self, w, step: OwnL1.prox(self, w, step) / (1.0 + 2e-3)}),
+    "dual norm, v.w": (OwnL1, {"dual_norm": lambda self, v: 0.9 * l1.dual_norm(v)}),
+    "dual norm, R°": (OwnL1, {"dual_norm": lambda self, v: 1.1 * l1.dual_norm(v)}),
+    "Fenchel-Young inequality": (
+        OwnRidge, {"conjugate": lambda self, v, alpha: 0.9 * ridge.conjugate(v, alpha)}),
+    "Fenchel-Young equality": (
+        OwnRidge, {"conjugate": lambda self, v, alpha: 1.1 * ridge.conjugate(v, alpha)}),
+    "support, at least": (
+        OwnRidge, {"support": lambda self, v, radius: 0.5 * ridge.support(v, radius)}),
+    "bounded_conjugate, at least": (
+        OwnRidge, {"bounded_conjugate": lambda self, v, alpha, radius: 0.0}),
+    "bounded_conjugate, at most": (OwnRidge, {
+        "bounded_conjugate": lambda self, v, alpha, radius: 2.0 * ridge.conjugate(v, alpha)}),
+    "largest_alpha, from": (OwnL1, {"largest_alpha": lambda self, v: 0.5 * l1.dual_norm(v)}),
+    "largest_alpha, below": (OwnL1, {"largest_alpha": lambda self, v: 2.0 * l1.dual_norm(v)}),
+    "worst_case": (OwnRidge, {"worst_case": lambda self, v, error: v}),
+    "even": (OwnBall, {"value": lambda self, w: 0.0 if np.all((w >= 0) & (w <= 1)) else inf,
+                       "prox": lambda self, w, step: np.clip(w, 0.0, 1.0),
+                       "conjugate": lambda self, v, alpha: float(np.maximum(v, 0.0).sum()),
+                       "support": lambda self, v, radius: float(np.maximum(v, 0.0).sum())}),
+    "symmetric": (OwnRidge, {
+        "symmetric": True, "value": lambda self, w: 0.5 * float(w @ (w * np.arange(len(w)))),
+    }),
+    "is_quadratic": (OwnL1, {"is_quadratic": True}),
+    "l1_radius": (OwnRidge, {"l1_radius": 1.0}),
+    "without_ridge": (OwnRidge, {"without_ridge": lambda self: (0.5, None, 0.0)}),
+    "terms": (OwnRidge, {"structure": R.Structure.SEPARABLE, "terms": (0.0, 2.0, -inf, inf)}),
+    "free_features": (OwnL1, {"free_features": R.FreeFeatures(
+        np.array([0]), np.array([-inf]), np.array([inf]))}),
+    "free_level": (OwnL1, {"free_level": True}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_PENALTIES)
+def test_an_own_penalty_that_is_wrong_in_one_property(what):
+    right, members = WRONG_PENALTIES[what]
+    wrong = type("Wrong", (right,), members)
+    with pytest.raises(AssertionError, match=rf"^Wrong fails the test of its {what}.* against "):
+        R.check_penalty(wrong())
+
+
+def test_a_penalty_that_does_not_fit():
+    with pytest.raises(ValueError, match="divide the number of features, 5"):
+        R.check_penalty(R.GroupL2(groups=2), n_features=5)
