@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, replace
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from ._checks import check_number
+
+T = TypeVar("T")
 
 
 class Value:
@@ -74,13 +76,13 @@ def number(default: float, **limits: float) -> Any:
     return field(default=default, metadata={"limits": limits})
 
 
-def computed(function: Callable[[Any], Any]) -> Any:
+def computed(function: Callable[[Any], T]) -> T:
     """A property that is a formula of others, and to type checkers is an attribute."""
 
-    def value(self: Any) -> Any:  # which tools that read the source of properties find
+    def value(self: Any) -> T:  # which tools that read the source of properties find
         return function(self)
 
-    return property(value)
+    return cast(T, property(value))
 
 
 def attribute_of_part(path: str) -> Any:

@@ -361,7 +361,7 @@ class ScalarLoss(Loss):
     def smoothness(self) -> float:  # type: ignore[override]
         return 1.0 / self._conjugate_curvature if self._conjugate_curvature else inf
 
-    evaluator = computed(NumericalEvaluator)
+    evaluator: Any = computed(NumericalEvaluator)
 
     @property
     def is_compiled(self) -> bool:  # type: ignore[override]
