@@ -26,7 +26,7 @@ from .base import fit_method
 from .names import LOSSES
 from .output_parameters import check_labels
 from .parameters import WarmStartParameters, WithOptions, declared
-from .rated_pairs import checked_thresholds, indices_of, pairs_and_ratings, two_columns
+from .rated_pairs import Labels, checked_thresholds, indices_of, pairs_and_ratings, two_columns
 from .regressor import PrimalDualRegressor
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
@@ -85,7 +85,7 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         M is ``row_factors_ @ column_factors_.T``.
     row_biases_ : ndarray of shape (n_rows,)
     column_biases_ : ndarray of shape (n_columns,)
-        The biases, with a mean of 0 over the ratings; all are 0 with ``biases=False``.
+        The biases, with a weighted mean of 0 over the ratings; all are 0 with ``biases=False``.
     intercept_ : float
         The constant that is added to all predictions.
     thresholds_ : ndarray of shape (n_levels - 1,) or (n_rows, n_levels - 1)
@@ -230,10 +230,12 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
-        labels, pairs, y = pairs_and_ratings(X, y)
+        names, pairs, y = pairs_and_ratings(X, y)
         y, self.n_features_in_ = finite_targets(y, type(self).__name__), 2
         require_size("y", y)
         weights, _ = shares_of(checked_weights(sample_weight, y))
+        sides = zip(pairs, names, strict=True)
+        labels = Labels(*names, *(np.bincount(of, weights, len(every)) for of, every in sides))
         loss = NAMED_LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
@@ -316,13 +318,13 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
             if not self.biases:
                 return {**model, "thresholds_": -(free[:n_between] + free[n_between])}
             columns = free[n_rows * n_between :]
-            mean = float(np.average(columns, weights=seen.column_counts))
+            mean = float(np.average(columns, weights=seen.column_weights))
             thresholds = -(free[: n_rows * n_between].reshape(n_rows, n_between) + mean)
             return {**model, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
-            of_rows = np.average(rows, weights=seen.row_counts)
-            of_columns = np.average(columns, weights=seen.column_counts)
+            of_rows = np.average(rows, weights=seen.row_weights)
+            of_columns = np.average(columns, weights=seen.column_weights)
             model["row_biases_"], model["column_biases_"] = rows - of_rows, columns - of_columns
             model["intercept_"] = of_rows + of_columns
         return model

@@ -11,15 +11,15 @@ from ..formulation.validation import of_one_type, require_lengths, require_numbe
 
 
 class Labels(NamedTuple):
-    """The labels of rows and of columns, in order, and the number of pairs with each of them."""
+    """The labels of rows and of columns, in order, and the weight of the pairs with each."""
 
     rows: np.ndarray
     columns: np.ndarray
-    row_counts: Indices
-    column_counts: Indices
+    row_weights: Array
+    column_weights: Array
 
 
-def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
+def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[tuple, tuple, Array]:
     """Labels, indices of the labels of each pair, and ratings, of pairs or of a sparse matrix."""
     if sp.issparse(X):
         if y is not None:
@@ -42,13 +42,8 @@ def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
     require_lengths(X=of_rows, y=y)
     if not len(y):
         raise ValueError("X must hold at least one pair, got none.")
-    labels = Labels(
-        row_labels, column_labels,
-        np.bincount(of_rows, minlength=len(row_labels)),
-        np.bincount(of_columns, minlength=len(column_labels)),
-    )  # fmt: skip
     pairs = of_rows.astype(np.int32), of_columns.astype(np.int32)
-    return labels, pairs, y
+    return (row_labels, column_labels), pairs, y
 
 
 def _pairs(X: Any) -> list[tuple]:
