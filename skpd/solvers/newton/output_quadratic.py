@@ -4,6 +4,7 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,27 +61,55 @@ def minimise_by_products(
 
     terms = Terms(penalty, alpha, H.features, K)
     G, W = table(gradient), table(w)
-    P, U = W.copy(), np.zeros(H.d.shape)
+    P = W.copy()
     if terms.is_smooth:
         P += smooth_step(H, G, W, terms, tol)
         return np.append(P[entries], P[n_features:])
     if H.gram is not None:
         _minimise_by_gram(H, G, P, terms, tol)
         return np.append(P[entries], P[n_features:])
-    by_sweeps = not H.e.any()  # with the exact curvature of a row
-    for _ in range(QUADRATIC.most_rounds):
-        sweeps = QUADRATIC.sweeps_by_columns if by_sweeps else SETTINGS.sweeps_by_products
-        if H.descend(G, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol:
+    if H.e.any():  # the sweeps have bounds on the curvature of a row
+        _take_turns(H, G, P, terms, tol, QUADRATIC.most_rounds, SETTINGS.sweeps_by_products)
+    else:
+        _minimise_exactly(H, G, P, terms, tol)
+    return np.append(P[entries], P[n_features:])
+
+
+def _minimise_exactly(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:
+    """Update P to a minimiser, by proximal points where H is singular (Rockafellar, 1976)."""
+    ridge = QUADRATIC.proximal_ridge * float(np.mean(H.diagonal[H.mask]))
+    damped, sweeps = replace(H, ridge=H.ridge + ridge * H.mask), QUADRATIC.sweeps_by_columns
+    R, settled = _take_turns(H, R, P, terms, tol, QUADRATIC.rounds, sweeps)
+    for _ in range(0 if settled else QUADRATIC.most_rounds):
+        before = P.copy()
+        R, _ = _take_turns(damped, R, P, terms, tol, QUADRATIC.most_rounds, sweeps)
+        pull = ridge * (P - before)
+        R -= pull
+        if np.max(np.abs(pull), initial=0.0) <= tol:
+            break
+
+
+def _take_turns(
+    H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float, rounds: int, sweeps: int
+) -> tuple[Array, bool]:
+    """Update P by sweeps and Newton steps in turns; return the gradient and whether they end.
+
+    R is the gradient at the start.
+    """
+    W, U = P.copy(), np.zeros(H.d.shape)
+    settled = False
+    for _ in range(rounds):
+        settled = H.descend(R, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol
+        if settled:
             break
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
-            _shift_to_zero(P[:n_features])
-        R = G + H.gradient(U) + H.ridge * (P - W)
-        before = P.copy()
-        if newton_step(H, P, R, terms, tol):
+            _shift_to_zero(P[: len(H.features)])
+        slope, before = R + H.gradient(U) + H.ridge * (P - W), P.copy()
+        if newton_step(H, P, slope, terms, tol):
             U += H.of_rows(H.predictions(P - before))
         else:
-            by_sweeps = True
-    return np.append(P[entries], P[n_features:])
+            sweeps = QUADRATIC.sweeps_by_columns
+    return R + H.gradient(U) + H.ridge * (P - W), settled
 
 
 def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:

@@ -171,7 +171,7 @@ class QuadraticSettings:
     # The most coefficients in groups for which Newton steps are faster than sweeps alone, as each
     # needs a new factor, and the most sweeps for more
     small_groups: int = 400
-    sweeps_of_groups: int = 500
+    sweeps_of_groups: int = 100
 
     # Without a Gram matrix, where accuracy costs passes over the columns
 
