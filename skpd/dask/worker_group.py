@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 from uuid import uuid4
@@ -131,8 +132,8 @@ class WorkerGroup:
             ]
             self.wait(futures, addresses)
             if all(future.done() for future in futures):
-                replies = list(self.client.gather(futures))
-            else:  # tasks for a worker that is lost wait for ever
+                replies = self._gathered(futures, addresses)
+            if not replies:  # tasks for a worker that is lost wait for ever
                 present = self.client.nthreads()
                 addresses = [each if each in present else None for each in addresses]
         with self._lock:
@@ -141,6 +142,18 @@ class WorkerGroup:
             cost.bytes_received += sum(sizeof(reply.result) for reply in replies)
             cost.seconds_waiting += time.perf_counter() - start
         return replies
+
+    def _gathered(self, futures: list[Future], addresses: Sequence[str | None]) -> list:
+        """The results of finished tasks; none if a worker is lost before it sends its result."""
+        gather, patience = partial(self.client.gather, futures, asynchronous=True), PATIENCE
+        while True:
+            try:
+                return list(self.client.sync(gather, callback_timeout=patience))
+            except TimeoutError:
+                present = self.client.nthreads()
+                if any(address and address not in present for address in addresses):
+                    return []
+                patience *= 2.0  # for results that take longer
 
     def record_loss(self, address: str, share: list[int]) -> None:
         """Warn of a lost worker, once; a RuntimeError if too many are lost."""

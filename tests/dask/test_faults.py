@@ -21,6 +21,7 @@ distributed = pytest.importorskip("distributed")
 
 
 import skpd.dask as skpd_dask  # noqa: E402
+from skpd.dask.worker_group import WorkerGroup  # noqa: E402
 from skpd.problems.shards.shards import RowsLostError  # noqa: E402
 from tests.dask.chunks import D, N, in_chunks  # noqa: E402
 
@@ -133,8 +134,6 @@ def test_a_lost_worker_is_replaced(data, environment):
         given = [da.from_array(each, chunks=(500, *each.shape[1:])) for each in (X, y)]
         pid = min(client.run(os.getpid).values())
         model = skpd_dask.PdproxSVC(1e-3, tol=1e-9)
-        from skpd.dask.worker_group import WorkerGroup
-
         ask, n_asked = WorkerGroup.ask, 0
 
         def ask_and_kill(*arguments):
@@ -157,6 +156,34 @@ def test_a_lost_worker_is_replaced(data, environment):
             os.kill(other, signal.SIGKILL)
         with pytest.raises(RowsLostError, match="was lost, and the dual variables with it"):
             model.dual_coef_.compute()
+
+
+def test_a_worker_lost_before_it_sends_its_result(environment):
+    """Its task would wait for it for ever."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, D)), rng.choice([0, 1], 2000)
+    local = skpd.PdproxSVC(1e-3, tol=1e-9).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        given = [da.from_array(each, chunks=(500, *each.shape[1:])) for each in (X, y)]
+        pid, wait, n_waits = min(client.run(os.getpid).values()), WorkerGroup.wait, 0
+
+        def wait_and_kill(*arguments):
+            nonlocal n_waits
+            wait(*arguments)
+            n_waits += 1
+            if n_waits == 12:
+                os.kill(pid, signal.SIGKILL)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(WorkerGroup, "wait", wait_and_kill)
+            with pytest.warns(UserWarning, match="A worker was lost that held"):
+                model = skpd_dask.PdproxSVC(1e-3, tol=1e-9).fit(*given)
+    assert_allclose(model.coef_, local.coef_, atol=1e-6)
 
 
 def test_all_workers_lost_at_once(environment, tmp_path):
