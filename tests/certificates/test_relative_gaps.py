@@ -71,6 +71,11 @@ LEAST = 0.125 + 8.0 * NEGLIGIBLE
 THETA = np.array([1.0, -2.0])
 
 
+def test_numbers_that_users_rely_on():
+    """What counts as 0, as nothing to gain, and as a small share of the objective."""
+    assert (NEGLIGIBLE, NO_GAIN, OF_OBJECTIVE, FINEST) == (1e-12, 1e-11, 100.0, 1e-9)
+
+
 def test_gaps_as_shares_of_what_can_be_gained():
     at = [relative_gap(OBJECTIVE, primal, 5.0) for primal in (5.0, 5.0 + LEAST, 6.0, 9.0, 13.0)]
     assert at == [0.0, 0.0, 0.25, 1.0, 2.0]

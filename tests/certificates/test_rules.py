@@ -252,6 +252,23 @@ def test_rows_with_intervals():
     assert row_bounds(objective, 1.0, None, THETA).inactive is None
 
 
+def test_changes_of_means_by_their_sum():
+    """g + sqrt(g^2 + 6 g) for a third of the gap over the sum of the means, here 1 / 10."""
+    objective = Objective()
+    for total, means in ((2.0, (0.1 + sqrt(0.61)) * ROUNDED), (0.0, None), (None, None)):
+        objective.sum_of_means = lambda *_, total=total: total
+        assert row_bounds(objective, 0.6, ([1.0], 0.0), THETA).means == pytest.approx(means)
+
+
+@pytest.mark.parametrize("size, is_told", [(0.4, True), (0.6, False)])
+def test_sentences_where_half_is_excluded(size, is_told):
+    for known in (
+        RowBounds(size, "predicted probabilities"), RowBounds(means=size),
+        RowBounds(decisions=int(10 * size), n_decisions=10),
+    ):  # fmt: skip
+        assert bool(known.sentences(1.0, 1.0, 9.0, str)) == is_told
+
+
 def test_costs_that_fit_into_a_gap():
     """Up to the allowance of 1e-12 for rounding."""
     assert most_turned(np.array([ROUNDED, 0.0]), 1.0) == 2
@@ -337,8 +354,12 @@ def test_shares_that_are_printed(relative_gap, shown):
 
 def test_shares_that_are_not_those_of_a_constant():
     values = 0.5, 0.4, 0.1, 0.25, "exact", 1.0, 1.0
-    nothing = replace(Certificate(*values), relative_gap=1.5)
-    assert "is not known to reach any of what any model" in str(nothing)
+    for relative_gap in (1.0, 1.5):
+        nothing = replace(Certificate(*values), relative_gap=relative_gap)
+        assert "is not known to reach any of what any model" in str(nothing)
+        assert ("scaled alike?" in str(nothing)) == (relative_gap > 1.0)
+    least = replace(Certificate(*values), relative_gap=1e-6)
+    assert str(least).startswith("reaches all of what") and "up to 0.0001 %" in str(least)
     assert "could improve on a feasible model" in str(Certificate(*values, reference="model"))
     own = str(Certificate(*values, reference="objective"))
     assert own.startswith("at most 25 % of the objective could be saved by another model\n")
