@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from skpd import penalties as R
 from skpd._floats import EPSILON
-from skpd.penalties.weighted import restricted, with_coefficient
+from skpd.penalties.weighted import WithCoefficient, restricted, with_coefficient
 from tests.penalties.examples import N
 
 
@@ -153,3 +153,31 @@ def test_slopes_of_sums(rng):
     assert box.conjugate(np.array([9.0, -9.0]), 1.0) == 18.0 - 2.0 + 4.5 - 0.125
     assert box.bounded_conjugate(np.array([9.0, -9.0]), 1.0, 2.125) == 18.0 - 2.0 + 4.5 - 0.125
     assert box.bounded_conjugate(np.array([9.0, -9.0]), 1.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("inner", [R.L2Norm(), R.LInf()], ids=str)
+def test_norms_with_one_more_coefficient(inner, rng):
+    """R(w) + 3 |t|: each property is that of both parts, by their own formulas."""
+    penalty = WithCoefficient(inner, 3.0)
+    assert R.check_penalty(penalty, n_features=5) is None
+    v = rng.normal(size=4)
+    both, far = np.append(v, 1.5), np.append(v, 30.0)
+    assert penalty.value(both) == pytest.approx(inner.value(v) + 4.5)
+    assert penalty.dual_norm(both) == pytest.approx(max(inner.dual_norm(v), 0.5))
+    assert penalty.dual_norm(far) == 10.0
+    assert penalty.conjugate(0.1 * both, 10.0) == 0.0 and penalty.conjugate(both, 0.1) == inf
+    assert penalty.support(far, 2.0) == pytest.approx(20.0)
+    assert penalty.bounded_conjugate(far, 4.0, 2.0) == pytest.approx(12.0)
+    assert penalty.bounded_conjugate(far, 10.5, 2.0) == 0.0
+    moved = penalty.prox(np.append(v, 5.0), 0.5)
+    np.testing.assert_allclose(moved, np.append(inner.prox(v, 0.5), 3.5))
+    assert penalty.worst_case(both, np.full(5, 0.25))[-1] == 1.75
+
+
+def test_a_square_with_one_more_coefficient(rng):
+    penalty, v = WithCoefficient(R.GroupL1Squared(groups=2), 2.0), rng.normal(size=4)
+    inner, both = penalty.penalty, np.append(v, 1.0)
+    assert R.check_penalty(penalty.for_n_features(5), n_features=5) is None
+    assert penalty.support(both, 3.0) == pytest.approx(inner.support(v, 3.0) + 1.5)
+    of_inner = inner.bounded_conjugate(v, 0.25, 3.0)
+    assert penalty.bounded_conjugate(both, 0.25, 3.0) == pytest.approx(of_inner + 0.75)
