@@ -125,6 +125,14 @@ class OutputsDesign(RowsOfSamples):
         """The transpose of `matvec`."""
         return self._over_outputs(Design.rmatvec, 1, rows)[0]
 
+    def quick_matvec(self, coef: Array) -> Array:
+        """The result of `matvec`, in the precision of X where all outputs share it."""
+        return self.matvec(coef)
+
+    def quick_rmatvec(self, rows: Array) -> Array:
+        """The transpose of `quick_matvec`."""
+        return self.rmatvec(rows)
+
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         """The given entries of `rmatvec`."""
         return self.rmatvec(rows)[columns]
@@ -292,6 +300,12 @@ class SharedDesign(OutputsDesign):
     def rmatvec(self, rows: Array) -> Array:
         return np.ravel(self.base.rmatmul(rows.reshape(-1, self.n_outputs)))
 
+    def quick_matvec(self, coef: Array) -> Array:
+        return np.ravel(self.base.quick_matmul(coef.reshape(self.n_inputs, self.n_outputs)))
+
+    def quick_rmatvec(self, rows: Array) -> Array:
+        return np.ravel(self.base.quick_rmatmul(rows.reshape(-1, self.n_outputs)))
+
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         features = self.features_of(columns)
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), features)
@@ -316,11 +330,19 @@ class SharedDesign(OutputsDesign):
         The bounds follow from the Cauchy-Schwarz inequality for each entry.
         """
         scaled = weights * rows
-        product = self.rmatvec(scaled)
-        norms = np.linalg.norm(scaled.reshape(-1, self.n_outputs), axis=0)
         rounding = (float(np.max(self.base.column_counts, initial=0)) + 8.0) * EPSILON
-        error = np.outer(self._column_norms, norms) * rounding
-        return product, np.ravel(error)
+        return self.rmatvec(scaled), rounding * self.largest_products(scaled)
+
+    def largest_products(self, rows: Array) -> Array:
+        """Bounds on the sizes of products X' rows, by the Cauchy-Schwarz inequality."""
+        norms = np.linalg.norm(rows.reshape(-1, self.n_outputs), axis=0)
+        return np.ravel(np.outer(self._column_norms, norms))
+
+    def column_norms(self, weights: Array) -> Array:
+        table = weights.reshape(-1, self.n_outputs)
+        if (table != table[:, :1]).any():
+            return super().column_norms(weights)
+        return np.repeat(self.base.column_norms(table[:, 0].copy()), self.n_outputs)
 
     @cached_property
     def _row_norms(self) -> Array:

@@ -93,12 +93,9 @@ class LabelLoss(RankOneLoss):
         return 0.0
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
-        """A group for each class k: the predictions z_ik of the rows i of class k."""
-        weights_of_classes = self._table(weights * y)
-        table = np.zeros((self.n_outputs, *weights_of_classes.shape))
-        for k, rows in enumerate(table):
-            rows[:, k] = weights_of_classes[:, k]
-        return [RowGroup(np.ravel(rows), float(np.sum(rows))) for rows in table]
+        """A group for each class k: the rows of class k, with their weights, and their z_ik."""
+        weights_of_classes = np.ascontiguousarray(self._table(weights * y).T)
+        return [RowGroup(rows, float(np.sum(rows))) for rows in weights_of_classes]
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on every intercept, if that of the class with the tightest bound is 0.

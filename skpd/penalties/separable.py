@@ -82,6 +82,10 @@ class SeparablePenalty(Penalty):
         lower, upper = (np.broadcast_to(bound, self.n_features)[free] for bound in bounds)
         return FreeFeatures(free, lower, upper)
 
+    @property
+    def of_one_output(self) -> "SeparablePenalty | None":  # type: ignore[override]
+        return self if self.treats_alike else None
+
     @cached_attribute
     def is_norm(self) -> bool:
         """Whether R is positively homogeneous: no l2 term, and bounds of 0 or infinity only."""

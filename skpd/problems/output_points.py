@@ -15,7 +15,7 @@ from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
-from ..penalties import Separable
+from ..penalties import Separable, Structure
 from .balance import NEGLIGIBLE, BalanceBounds, balance_nearby
 from .dual_points import BalancedPoint, RowPoint
 from .free_directions import LIKELY, TINY, FreeDirections, Support
@@ -47,7 +47,7 @@ class OutputsPoint(RowPoint):
         product, error = super().products(precise)
         if self._spread is None:
             return product, error
-        return product, error + 1.01 * self.problem.design.column_sums(self._spread)
+        return product, error + 1.01 * self.problem.design.largest_products(self._spread)
 
     @cached_property
     def _intercept_sums(self) -> list[Sum]:
@@ -240,7 +240,7 @@ class FreeOutputs(FreeDirections):
         """The free directions of each output by itself, with weights 0 for other rows."""
         rows, directions, alone = self.rows, [], self.penalty.of_one_output
         for part, place in zip(rows.design.parts, rows.row_indices, strict=True):
-            if alone is not None:
+            if alone is not None and not rows.loss.couples_outputs:
                 y, weights = (np.ascontiguousarray(x[place]) for x in (rows.y, rows.weights))
                 of_output = RowsInMemory(part, y, weights, rows.loss)
                 directions.append(FreeDirections(of_output, alone))
@@ -250,22 +250,28 @@ class FreeOutputs(FreeDirections):
                 directions.append(FreeDirections(replace(rows, weights=weights), self.penalty))
         return directions
 
-    def _support(self, row: Array, error: Array) -> Support:
-        """An upper bound on x.w as a function of the radius, for the mean row x of an output.
-
-        For a loss of classes, w is the difference of the coefficients of the class and another.
-        """
+    def supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
+        """Those of classes bound x.(w_k - w_j) over all other classes j, for the mean row of k."""
         if not self.rows.loss.of_classes:
-            return super()._support(row, error)
-        n_outputs = self.rows.design.n_outputs
-        output = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
-        others = [k for k in range(n_outputs) if k != output]
-        if self.penalty.symmetric:  # the bound is then the same for all classes
-            others = others[:1]
+            return super().supports(means)
+        sides = [1.0] if self.penalty.even else [1.0, -1.0]
+        return [
+            [self._support_of_class(k, side * mean, error) for side in sides]
+            for k, (mean, error) in enumerate(means)
+        ]
+
+    def _support_of_class(self, k: int, mean: Array, error: Array) -> Support:
+        others = [j for j in range(self.rows.n_outputs) if j != k]
+        # the bound is then the same for all of them, and where single coefficients count alike
+        # that for two classes
+        others = others[:1] if self.penalty.symmetric else others
+        is_separable = self.penalty.structure is Structure.SEPARABLE and not len(self.columns)
+        alone = is_separable and self.penalty.of_one_output is not None
         supports = []
-        for other in others:
-            table, errors = (np.array(np.reshape(x, (-1, n_outputs))) for x in (row, error))
-            table[:, other], errors[:, other] = -table[:, output], errors[:, output]
+        for j in others:
+            table, errors = np.zeros((2, len(mean), 2 if alone else self.rows.n_outputs))
+            places = [0, 1] if alone else [k, j]
+            table[:, places], errors[:, places] = np.stack([mean, -mean], 1), error[:, np.newaxis]
             supports.append(super()._support(np.ravel(table), np.ravel(errors)))
         return lambda radius: max([support(radius) for support in supports])
 

@@ -59,6 +59,8 @@ class RowsOfOutputs(RowsInMemory):
     def dual_table(self, dual_coef: Array) -> Array:
         return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
 
+    sample_design = attribute_of_part("design.base")
+
     # The indices of the rows of each output.
     row_indices = attribute_of_part("design.row_indices")
 
@@ -108,6 +110,17 @@ class RowsOfOutputs(RowsInMemory):
     def separate(self) -> list[RowsInMemory]:
         """The rows of each output, for losses of single predictions."""
         return [self.of_output(k) for k in range(self.n_outputs)]
+
+    @cached_property
+    def mean_rows(self) -> list[tuple[Array, Array]]:
+        """Those of classes, of shape (n_inputs,), from one product with X for all of them."""
+        if not self.loss.of_classes:
+            return super().mean_rows
+        bounded = self.design.rmatvec_bounded(self.weights, self.y)
+        sums, errors = (x.reshape(-1, self.n_outputs).T for x in bounded)
+        totals = np.maximum([group.total for group in self.row_groups], np.finfo(float).tiny)
+        errors = errors + (16.0 + np.log2(self.n_samples)) * EPSILON * np.abs(sums)  # of totals
+        return [*zip(sums / totals[:, np.newaxis], errors / totals[:, np.newaxis], strict=True)]
 
     # Unpenalised numbers
 

@@ -191,10 +191,9 @@ def test_intervals_of_classes(rng):
         y, weights, _ = drawn(loss, rng)
         groups = loss.row_groups(y, weights)
         for k, group in enumerate(groups):
-            table = np.zeros((N, K))
-            table[:, k] = (weights * y).reshape(N, K)[:, k]
-            assert_allclose(group.weights, table.ravel())
-            assert_allclose(group.total, table.sum())
+            of_class = (weights * y).reshape(N, K)[:, k]
+            assert_allclose(group.weights, of_class)
+            assert_allclose(group.total, of_class.sum())
         bounds = [0.1, 0.5, 0.2]
         most = max(0.7 / s.total + reach for s, reach in zip(groups, bounds, strict=True))
         expected = [-1.000001 * most, 1.000001 * most]

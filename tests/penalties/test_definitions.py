@@ -229,7 +229,8 @@ def test_declarations(penalty, rng):
     assert penalty.l1_radius == (penalty.radius if ball else inf)
     grouped = hasattr(penalty, "groups") or hasattr(inner, "groups")
     assert (penalty.group_order is not None) == grouped
-    assert (penalty.of_one_output is not None) == isinstance(penalty, R.Spectral)
+    alone = penalty.structure.value == "separable" and not any(map(np.ndim, penalty.terms))
+    assert (penalty.of_one_output is not None) == (alone or isinstance(penalty, R.Spectral))
     assert penalty.structure.is_block_separable == (
         penalty.structure.value in ("separable", "grouped")
     )

@@ -86,7 +86,8 @@ def test_the_nearest_point_of_a_spectral_ball(rng):
 def test_one_output_of_a_spectral_penalty():
     assert R.Spectral(R.L1(), 3).of_one_output == R.L2Norm()
     assert R.Spectral(R.SquaredL2(), 3).of_one_output == R.Spectral(R.SquaredL2(), 1)
-    assert R.Spectral(R.L1()).of_one_output is None and R.L1().of_one_output is None
+    assert R.Spectral(R.L1()).of_one_output is None and R.L1().of_one_output == R.L1()
+    assert R.WeightedL1([1.0, 2.0]).of_one_output is None
     for inner, cones in ((R.L1(), True), (R.L2Norm(), False), (R.ElasticNet(), False)):
         assert R.Spectral(inner, 2).has_cones_of_outputs == cones
     assert R.Spectral(R.L1(), 2).of_conjugate_arguments == R.L1()
