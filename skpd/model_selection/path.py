@@ -59,7 +59,8 @@ def regularization_path(
     The data is validated and prepared once. For five alphas or more and a smooth loss with a
     separable or group penalty, preparation includes a copy of X by columns, unless X is stored in
     this way; a dense X may take another byte for each entry, for products in eight bits. Least
-    squares on up to 150 features instead need the second moments of X and y, once for all alphas.
+    squares with no more features than rows instead need the second moments of X and y, once for
+    all alphas.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from skpd.penalties import ElasticNet as ElasticNetPenalty
 from skpd.problems import linear_problem
 from skpd.problems.moments import Moments
 from skpd.solvers import solve
-from skpd.solvers.newton.by_moments import MAX_FEATURES, path_by_moments
+from skpd.solvers.newton.by_moments import path_by_moments
 
 ALPHAS = np.geomspace(1.0, 1e-3, 12)
 # l1 and l2 of a sum of l1 |w| + l2 w^2 / 2
@@ -105,7 +105,7 @@ def test_same_as_scikit_learn_without_a_solver(ours, theirs, layout, rng, monkey
 
 def test_what_is_left_to_a_solver(rng):
     X, y, _ = table(rng)
-    wide = np.tile(X, MAX_FEATURES)[:, : MAX_FEATURES + 1]
+    wide = np.tile(X, 8)  # more features than rows
     for problem in (
         problem_of(X, y, loss=Huber()), problem_of(wide, y), problem_of(1e60 * X, y),
         problem_of(X, y, weights=np.append(1e-60, np.ones(len(y) - 1))),

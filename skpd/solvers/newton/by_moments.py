@@ -13,7 +13,8 @@ from ..solver_context import SolverContext
 from .quadratic import quadratic_model
 from .settings import SETTINGS
 
-MAX_FEATURES = 150  # of a path: with 200 and fewer rows a working set may take less time
+# The most features of a path for each alpha: with more, working sets of few of them take less time
+FEATURES_OF_ALPHA = 40
 # For a single model, in features, and in rows for each feature of dense and of sparse tables
 MAX_FEATURES_OF_TALL = 400
 ROWS_PER_FEATURE, ROWS_PER_SPARSE_FEATURE = 20, 100
@@ -43,7 +44,8 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     The steps and the certificates take the same time for any number of rows, and on small tables
     less than the decisions of a solver. Solutions come without the dual points of the rows.
     """
-    few = problem.n_coefficients <= MAX_FEATURES and _has_moments(problem)
+    most = min(FEATURES_OF_ALPHA * len(alphas), problem.n_samples, SETTINGS.largest_working_set)
+    few = problem.n_coefficients <= most and _has_moments(problem)
     moments = Moments(problem) if few or is_tall_table(problem) else None
     if moments is None or not moments.in_range:
         return [None] * len(alphas)
