@@ -23,7 +23,6 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import (
     ElasticNet,
-    HuberRegressor,
     Lasso,
     LogisticRegression,
     QuantileRegressor,
@@ -48,7 +47,6 @@ models = [
     (Lasso(), regression),
     (ElasticNet(), regression),
     (QuantileRegressor(), regression),
-    (HuberRegressor(), regression),
     (LinearSVR(random_state=0), regression),
     (SGDRegressor(random_state=0), regression),
 ]
