@@ -22,6 +22,7 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix);
 
 NB_MODULE(_kernels, m) {
     using namespace skpd;
+    nb::set_leak_warnings(false);  // what threads and caches hold until the end is no leak
     auto matrix = bind_matrix(m);
     bind_products(m, matrix);
     bind_coordinates(m, matrix);
