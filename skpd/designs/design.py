@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices, Table
-from .dense_gram import AT_A_TIME, dense_gram
+from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .products_with_tables import canonical, product, transposed_product, with_columns
 
@@ -212,20 +212,12 @@ class Design(RowsOfSamples):
         counts = np.diff(X.indptr) if self.matrix.by_row else np.bincount(X.indices)
         return int(np.max(counts, initial=0))
 
-    def _blocks(self) -> list[slice]:
-        """Blocks of rows whose copies in double precision stay in a cache."""
-        size = max(AT_A_TIME // max(self.shape[1], 1), 1)
-        return [slice(first, first + size) for first in range(0, self.shape[0], size)]
-
     def matmul(self, coefs: Array, active: Indices) -> Array:
         """The product X coefs for coefs of shape (n_features, n_outputs).
 
         The rows of coefs that are not in ``active`` must be 0.
         """
         X, few = self._X, FEW * len(active) <= self.shape[1]
-        if self.dense and X.dtype != np.float64:
-            blocks = (X[part].astype(np.float64) for part in self._blocks())
-            return np.concatenate([product(block, coefs) for block in blocks])
         if few and (self.dense or not self.matrix.by_row):
             X, coefs = X[:, active], coefs[active]
         return product(X, coefs)
@@ -233,23 +225,7 @@ class Design(RowsOfSamples):
     def rmatmul(self, rows: Array, columns: Indices | None = None) -> Array:
         """The product X' rows for rows of shape (n_samples, n_outputs), or its given rows."""
         X = self._X if columns is None else self._X[:, columns]
-        if self.dense and X.dtype != np.float64:
-            out = np.zeros((X.shape[1], rows.shape[1]))
-            for part in self._blocks():
-                out += transposed_product(X[part].astype(np.float64), rows[part])
-            return out
         return transposed_product(X, rows)
-
-    def quick_matmul(self, coefs: Array) -> Array:
-        """The product X coefs in the precision of X."""
-        return product(self._X, coefs.astype(self._X.dtype)).astype(np.float64)
-
-    def quick_rmatmul(self, rows: Array) -> Array:
-        """The product X' rows in the precision of X."""
-        return transposed_product(self._X, rows.astype(self._X.dtype)).astype(np.float64)
-
-    # of a single vector, in double precision: reading X takes all the time
-    quick_matvec, quick_rmatvec = matvec, rmatvec
 
     def rmatvec_square(self, rows: Array) -> Array:
         """The sums sum_i x_ij^2 rows_i, of shape (n_features,)."""

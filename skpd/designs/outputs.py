@@ -125,14 +125,6 @@ class OutputsDesign(RowsOfSamples):
         """The transpose of `matvec`."""
         return self._over_outputs(Design.rmatvec, 1, rows)[0]
 
-    def quick_matvec(self, coef: Array) -> Array:
-        """The result of `matvec`, in the precision of X where all outputs share it."""
-        return self.matvec(coef)
-
-    def quick_rmatvec(self, rows: Array) -> Array:
-        """The transpose of `quick_matvec`."""
-        return self.rmatvec(rows)
-
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         """The given entries of `rmatvec`."""
         return self.rmatvec(rows)[columns]
@@ -299,12 +291,6 @@ class SharedDesign(OutputsDesign):
 
     def rmatvec(self, rows: Array) -> Array:
         return np.ravel(self.base.rmatmul(rows.reshape(-1, self.n_outputs)))
-
-    def quick_matvec(self, coef: Array) -> Array:
-        return np.ravel(self.base.quick_matmul(coef.reshape(self.n_inputs, self.n_outputs)))
-
-    def quick_rmatvec(self, rows: Array) -> Array:
-        return np.ravel(self.base.quick_rmatmul(rows.reshape(-1, self.n_outputs)))
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         features = self.features_of(columns)

@@ -230,9 +230,8 @@ class FreeOutputs(FreeDirections):
         return [one.intercept(upper, radius) for one in self._each]
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
-        n_outputs = self.rows.n_outputs
         if not self.rows.fit_intercept or self.rows.loss.of_classes:
-            return super().intervals_of_constants(upper) * n_outputs
+            return super().intervals_of_constants(upper) * self.rows.n_outputs
         return [one.interval_of_constants(upper) for one in self._each]
 
     @cached_property
@@ -242,8 +241,7 @@ class FreeOutputs(FreeDirections):
         for part, place in zip(rows.design.parts, rows.row_indices, strict=True):
             if alone is not None and not rows.loss.couples_outputs:
                 y, weights = (np.ascontiguousarray(x[place]) for x in (rows.y, rows.weights))
-                of_output = RowsInMemory(part, y, weights, rows.loss)
-                directions.append(FreeDirections(of_output, alone))
+                directions.append(FreeDirections(RowsInMemory(part, y, weights, rows.loss), alone))
             else:
                 weights = np.zeros_like(rows.weights)
                 weights[place] = rows.weights[place]
@@ -251,22 +249,21 @@ class FreeOutputs(FreeDirections):
         return directions
 
     def supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
-        """Those of classes bound x.(w_k - w_j) over all other classes j, for the mean row of k."""
+        """Bounds on x.(w_k - w_j) over all other classes j for the mean row of a class k."""
         if not self.rows.loss.of_classes:
             return super().supports(means)
-        sides = [1.0] if self.penalty.even else [1.0, -1.0]
+        sides = [1.0, -1.0][: 1 if self.penalty.even else 2]
         return [
             [self._support_of_class(k, side * mean, error) for side in sides]
             for k, (mean, error) in enumerate(means)
         ]
 
     def _support_of_class(self, k: int, mean: Array, error: Array) -> Support:
-        others = [j for j in range(self.rows.n_outputs) if j != k]
-        # the bound is then the same for all of them, and where single coefficients count alike
-        # that for two classes
-        others = others[:1] if self.penalty.symmetric else others
-        is_separable = self.penalty.structure is Structure.SEPARABLE and not len(self.columns)
-        alone = is_separable and self.penalty.of_one_output is not None
+        # the bound may be the same for all of them, and that for two classes alone
+        most = 1 if self.penalty.symmetric else None
+        others = [j for j in range(self.rows.n_outputs) if j != k][:most]
+        alone = self.penalty.structure is Structure.SEPARABLE and not len(self.columns)
+        alone = alone and self.penalty.of_one_output is not None
         supports = []
         for j in others:
             table, errors = np.zeros((2, len(mean), 2 if alone else self.rows.n_outputs))
@@ -278,9 +275,8 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def likely_sizes(self) -> list[float]:
         scale = LIKELY * self.rows.null.prediction_scale
-        squares = cast(Array, self.rows.squares)[self.columns]
-        sizes = scale / np.sqrt(np.maximum(squares, TINY))
-        return cast(list[float], [scale] * self.rows.n_outputs + sizes.tolist())
+        squares = np.maximum(cast(Array, self.rows.squares)[self.columns], TINY)
+        return cast(list, [scale] * self.rows.n_outputs + (scale / np.sqrt(squares)).tolist())
 
     # Dual points
 
@@ -388,8 +384,7 @@ def _balanced_rows(rows: Any, theta: Array) -> Array:
     for _ in range(BALANCE_STEPS):
         if np.max(np.abs(sums)) <= EPSILON * float(np.sum(rows.weights)):
             break
-        d, e = (part.reshape(-1, rows.n_outputs) for part in curvature)
-        c = rows.weights.reshape(-1, rows.n_outputs)
+        d, e, c = (x.reshape(-1, rows.n_outputs) for x in (*curvature, rows.weights))
         system = np.diag(np.sum(c * d, axis=0)) - e.T @ (c * e)
         system += RIDGE * max(float(np.max(np.diag(system))), EPSILON) * np.eye(len(mu))
         step = np.linalg.solve(system, sums)

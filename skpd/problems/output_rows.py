@@ -113,7 +113,7 @@ class RowsOfOutputs(RowsInMemory):
 
     @cached_property
     def mean_rows(self) -> list[tuple[Array, Array]]:
-        """Those of classes, of shape (n_inputs,), from one product with X for all of them."""
+        """The mean rows of classes, of shape (n_inputs,), come from one product with X."""
         if not self.loss.of_classes:
             return super().mean_rows
         bounded = self.design.rmatvec_bounded(self.weights, self.y)
