@@ -33,6 +33,7 @@ from .solution import Point
 
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
 SMALLEST = 1e-60  # multipliers below this times the largest are set to 0 against underflow
+ROUNDED = 1e-12  # a relative rounding error of weights divided by their sum
 FLAT = 1e-12  # a gradient below this times its largest possible size is a rounding error
 
 
@@ -62,8 +63,10 @@ class RowsInMemory(Rows):
     loss: Loss
     fit_intercept: bool = True
     total_weight: float | None = None
-    # The same rows in another layout
+    # The same rows in another layout; and the rows that these are a part of, with the others and
+    # the share of the weight of these
     original: "RowsInMemory | None" = field(default=None, repr=False)
+    part_of: "tuple[RowsInMemory, RowsInMemory, float] | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.total_weight is None:
@@ -100,7 +103,7 @@ class RowsInMemory(Rows):
 
     def with_design(self, design: Design) -> Self:
         """The rows with other data in place of X."""
-        return replace(self, design=design, original=None)
+        return replace(self, design=design, original=None, part_of=None)
 
     def of_columns(self, columns: Indices) -> "RowsInMemory":
         return replace(self.with_design(self.design.columns(columns)), total_weight=None)
@@ -114,6 +117,7 @@ class RowsInMemory(Rows):
         return replace(
             self, design=self.design.rows(rows), y=self.y[rows],
             weights=self.weights[rows] / self._share(rows), total_weight=None, original=None,
+            part_of=None,
         )  # fmt: skip
 
     def of_samples(self, samples: Indices) -> Self:
@@ -124,6 +128,44 @@ class RowsInMemory(Rows):
         rows = self.rows_of(samples)
         total_weight = float(self.total_weight or self.n_samples) * self._share(rows)
         return replace(self.of_rows(rows), total_weight=total_weight)
+
+    def without(self, samples: Indices, whole: "RowsInMemory") -> Self:
+        """These rows as those of ``whole`` without some samples, if their weights say so.
+
+        Then sums of products of features are differences of those of the others.
+        """
+        held_out, weights = whole.rows_of(samples), whole.weights
+        share = whole._share(held_out)
+        kept = np.delete(weights, held_out) if share < 1.0 else weights[:0]
+        is_rest = self.n_samples == len(kept) == whole.n_samples - len(held_out)
+        if not (is_rest and np.allclose(kept, (1.0 - share) * self.weights, ROUNDED, 0.0)):
+            return self
+        return replace(self, part_of=(whole, whole.of_samples(samples), share))
+
+    @cached_property
+    def second_moments(self) -> tuple[Array, Array, int]:
+        """The sums A' diag(c) A of A = (X, 1), or of X without an intercept.
+
+        With them come norms N and a number n of terms, with which n EPSILON N_j N_k bounds their
+        rounding errors.
+        """
+        if self.original is not None:
+            return self.original.second_moments
+        if self.part_of is not None:
+            whole, held_out, share = self.part_of
+            (gram, norms, n), (other, *_) = whole.second_moments, held_out.second_moments
+            # the errors of both, of which the second has smaller norms times its share
+            norms = sqrt(2.0 / (1.0 - share)) * norms
+            return (gram - share * other) / (1.0 - share), norms, n
+        n_outputs = self.n_samples // self.sample_design.shape[0]
+        h, d = np.ascontiguousarray(self.weights[::n_outputs]), self.sample_design.shape[1]
+        gram = self.sample_design.gram(h, np.arange(d), bool(self.fit_intercept))
+        return gram, np.sqrt(np.diagonal(gram)), len(h)
+
+    @property
+    def sample_design(self) -> Design:
+        """X with a row for each sample."""
+        return self.design
 
     @cached_property
     def n_weighty(self) -> int:

@@ -22,59 +22,73 @@ TINY = 1e-50
 
 
 class Moments:
-    """The matrix M = A' diag(c) A of A = (X, 1, -y), without the ones if there is no intercept.
+    """The sums G = A' diag(c) A of A = (X, 1), S = -A' diag(c) Y and the squares sum_i c_i y_ik^2.
 
-    The residuals of a model are A u with u = (w, b, 1). They are a dual point theta, too. The mean
-    loss is u'M u / 2, and the sums A' diag(c) theta are M u. So certificates need no products with
-    the data, and those of all models of a path are computed at once.
+    There are no ones without an intercept, and Y has a column for each output. The residuals
+    A U - Y of a model U = (W; b) are a dual point theta, too. The mean loss of output k is
+    (u_k'(G u_k + s_k) + v_k) / 2 with v_k = s_k'u_k + squares_k, and A' diag(c) theta_k is
+    G u_k + s_k. So certificates need no products with the data, and those of all models of a path
+    are computed at once.
 
     A computed sum over n rows is wrong by at most n EPSILON times the sum of the sizes. With the
-    norms N_j = sqrt(M_jj) and by the inequality of Cauchy and Schwarz, an entry of M is then wrong
-    by at most n EPSILON N_j N_k, and one of M u by n EPSILON N_j (N . |u|).
+    norms N_j of the columns of A and Y and by the inequality of Cauchy and Schwarz, an entry of G
+    is then wrong by at most n EPSILON N_j N_k, and one of A' diag(c) theta_k by
+    n EPSILON N_j (N . |u_k| + N_k).
 
     Parameters
     ----------
     problem : Problem
         Its loss is half the squared residual. It has rows in memory, no constraints, and no free
-        coordinates except an intercept.
+        coordinates except intercepts; several outputs have one X.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, h, y = problem, problem.weights, problem.y
-        gram = problem.design.gram(h, np.arange(problem.n_coefficients), problem.fit_intercept)
-        sums = problem.null_gradient  # X' diag(c) (b - y) at the best constant b
-        if problem.fit_intercept:
-            sums = np.append(sums - problem.null.point.intercept * gram[-1, :-1], -(h @ y))
-        self.matrix = np.block([[gram, sums[:, np.newaxis]], [sums, (h * y) @ y]])
-        self.norms = np.sqrt(np.diagonal(self.matrix)) + TINY**2
-        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these but
-        # for the entries X' diag(c) y, which are sums of two products with the data
-        self.rounding = (problem.n_samples + len(gram) + 16) * EPSILON
+        self.problem, K, ones = problem, problem.n_outputs, bool(problem.fit_intercept)
+        self.gram, norms, n_terms = problem.rows.second_moments
+        h, Y = problem.weights[::K], problem.y.reshape(-1, K)
+        self.n_features = d = len(self.gram) - ones
+        self.sums = problem.null_gradient.reshape(d, K)  # X' diag(c) (b - y) at the best b
+        if ones:
+            b = np.atleast_1d(problem.null.point.intercept)
+            sums = self.sums - np.multiply.outer(self.gram[-1, :-1], b)
+            self.sums = np.vstack([sums, -(h @ Y)])
+        self.squares = h @ (Y * Y)
+        self.norms = norms + TINY**2
+        self.norms_of_targets = np.sqrt(self.squares) + TINY**2
+        # a relative bound on the errors of these sums, and of those over a model, at least twice
+        # these but for the entries of S, which are sums of two products with the data
+        self.rounding = (n_terms + len(self.gram) + 16) * EPSILON
         self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
-        if problem.fit_intercept:
-            mean_row = self.matrix[-2, :-2], self.rounding * self.norms[-2] * self.norms[:-2]
-            self.supports = problem.free.supports([mean_row])
+        if ones:
+            mean_row = self.gram[-1, :-1], self.rounding * self.norms[-1] * self.norms[:-1]
+            means = [[np.ravel(np.multiply.outer(x, np.eye(K)[0])) for x in mean_row]]
+            self.supports = problem.free.supports(means)
         # as in `Rows.distances_of_products`, for a loss of smoothness 1
-        self.sizes = (1.0 + MARGIN + self.rounding) * self.norms[: problem.n_coefficients]
+        self.sizes = np.repeat((1.0 + MARGIN + self.rounding) * self.norms[:d], K)
         self.shape = problem.table_shape
-        self.in_range = bool(np.max(self.norms) < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
+        largest = max(np.max(self.norms), np.max(self.norms_of_targets))
+        self.in_range = bool(largest < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
 
     def certificates(self, alphas: list[float], models: Array) -> list[Certificate]:
-        """The certificates of models, given by a u in each row, for an alpha each.
+        """The certificates of models U of shape (n_alphas, n_features + ones, n_outputs).
 
-        With an intercept the dual point is the one nearest to the residuals whose sum is 0, at a
-        distance s of at most |(M u)_b| / N_b. This changes a sum by N_j s at most and decreases
-        the dual value -theta'(theta / 2 + y) by N_y s, as a projection is not longer.
+        With an intercept the dual point is the one nearest to the residuals whose sums are 0, for
+        an output at a distance s of at most |sum| / N_b. This changes a sum by N_j s at most and
+        decreases the dual value -theta'(theta / 2 + y) by N_y s, as a projection is not longer.
         """
-        problem, d, norms = self.problem, self.problem.n_coefficients, self.norms
-        sums, sizes = models @ self.matrix, np.abs(models) @ norms
-        losses, errors = 0.5 * np.sum(models * sums, axis=1), self.rounding * sizes
+        sums = self.gram @ models + self.sums
+        of_targets = np.einsum("amk,mk->ak", models, self.sums) + self.squares
+        losses = 0.5 * (np.einsum("amk,amk->ak", models, sums) + of_targets)
+        sizes = self.norms @ np.abs(models) + self.norms_of_targets
+        errors = self.rounding * sizes
         largest = losses + errors * sizes
-        if problem.fit_intercept:
-            errors = 2.0 * errors + np.abs(sums[:, d]) / norms[d]
-        values = sums[:, -1] - losses - errors * (sizes + norms[-1])
-        numbers = alphas, largest.tolist(), values.tolist()
-        vectors = models[:, :d], -sums[:, :d], np.multiply.outer(errors, norms[:d])
+        if self.problem.fit_intercept:
+            errors = 2.0 * errors + np.abs(sums[:, -1]) / np.sqrt(self.gram[-1, -1])
+        values = of_targets - losses - errors * (sizes + self.norms_of_targets)
+        d, n_alphas = self.n_features, len(alphas)
+        tables = models[:, :d], -sums[:, :d], self.norms[:d, None] * errors[:, None]
+        numbers = alphas, largest.sum(axis=1).tolist(), values.sum(axis=1).tolist()
+        vectors = (np.ascontiguousarray(x).reshape(n_alphas, -1) for x in tables)
         return list(map(self._certificate, *numbers, *vectors))
 
     def _certificate(

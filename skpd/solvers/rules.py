@@ -175,7 +175,10 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
         budget = SETTINGS.trial_budget(cost, warm)
         return [Attempt("line-search-frank-wolfe", "least squares over a ball", budget), *last]
     if has_separate_outputs(problem):
-        return [Attempt("output by output", "nothing ties outputs together"), *last]
+        trials = [Attempt("output by output", "nothing ties outputs together"), *last]
+        if ENGINES["moments"].supports(problem):
+            trials.insert(0, Attempt("moments", "one system for all outputs"))
+        return trials
     if ENGINES["multipliers"].supports(problem):
         return _outputs_in_parts(problem, cost, warm, last)
     if ENGINES["singular-gradient"].supports(problem):

@@ -16,6 +16,7 @@ from skpd.penalties import L1, NonNegativeL1, SquaredL2
 from skpd.penalties import ElasticNet as ElasticNetPenalty
 from skpd.problems import linear_problem
 from skpd.problems.moments import Moments
+from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
 from skpd.solvers.newton.by_moments import path_by_moments
 
@@ -57,18 +58,18 @@ def test_bounds_hold_in_exact_arithmetic(penalty, l1, l2, fit_intercept, shift, 
     A = np.column_stack([X, np.ones(len(y)), -y] if fit_intercept else [X, -y])
     at = problem.with_alpha(alpha)
     found = solve(at, tol=1e-12, max_iter=100, random_state=np.random.RandomState(0))
-    models = np.tile(np.append(problem.join(found.coef, found.intercept), 1.0), (5, 1))
-    models[:, :-1] *= 1.0 + np.array([[0.0], [1e-8], [1e-2], [1.0], [0.0]])
-    models[-1, -2] *= 0.9  # an intercept with which the residuals have another sum than 0
+    models = np.tile(problem.join(found.coef, found.intercept), (5, 1))
+    models *= 1.0 + np.array([[0.0], [1e-8], [1e-2], [1.0], [0.0]])
+    models[-1, -1] *= 0.9  # an intercept with which the residuals have another sum than 0
 
     def objective(u):
-        c, u = exact(problem.weights), exact(u)
+        c, u = exact(problem.weights), exact(np.append(u, 1.0))
         squares = [sum(map(Fraction.__mul__, exact(row), u)) ** 2 for row in A]
         loss = sum(map(Fraction.__mul__, c, squares)) / 2
         return loss + Fraction(alpha) * sum(l1 * abs(w) + l2 * w * w / 2 for w in u[:3])
 
     values = list(map(objective, models))
-    certificates = moments.certificates([alpha] * len(models), models)
+    certificates = moments.certificates([alpha] * len(models), models[:, :, np.newaxis])
     assert all(found.dual <= min(values) for found in certificates)
     assert all(map(ge, [found.primal for found in certificates], values))
     if max(shift, of_y) < 1e7:
@@ -174,3 +175,66 @@ def test_lasso_on_many_rows(rng):
     single = skpd.LassoPDCertified(alpha=0.2).fit(X.astype(np.float32), y, s)
     assert single.converged_ and single.coef_.dtype == np.float32
     assert_allclose(single.coef_, peer.coef_, atol=1e-2)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_bounds_of_several_outputs_hold_in_exact_arithmetic(fit_intercept, shift, rng):
+    X, y, weights = table(rng, n=25, d=3)
+    X, Y = X + shift, np.column_stack([y, y**2, -y])
+    c, alpha = weights / weights.sum(), 0.3
+    problem = outputs_problem(
+        Design(X), Y, c, Squared(), SquaredL2(), alpha=alpha, fit_intercept=fit_intercept
+    )
+    moments = Moments(problem)
+    best = Ridge(alpha, fit_intercept=fit_intercept).fit(X, Y, c)
+    intercepts = np.broadcast_to(best.intercept_, (1, 3))
+    model = np.vstack([best.coef_.T, intercepts][: 1 + fit_intercept])
+    models = model * (1.0 + np.array([0.0, 1e-6, 1e-2])[:, np.newaxis, np.newaxis])
+    A = np.column_stack([X, np.ones(len(X))][: 1 + fit_intercept])
+
+    def objective(U):
+        value = Fraction(0)
+        for row, of_row, weight in zip(A, Y, exact(problem.weights[:: len(Y.T)]), strict=True):
+            for u, y in zip(U.T, of_row, strict=True):
+                residual = sum(map(Fraction.__mul__, exact(row), exact(u))) - Fraction(y)
+                value += weight * residual**2 / 2
+        return value + Fraction(alpha) * sum(w * w for w in exact(np.ravel(U[:3]))) / 2
+
+    values = list(map(objective, models))
+    certificates = moments.certificates([alpha] * 3, models)
+    assert all(each.dual <= min(values) for each in certificates)
+    assert all(map(ge, [each.primal for each in certificates], values))
+    assert certificates[0].gap <= (1e-9 if not shift else 1e-4) * problem.null_objective
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_of_many_targets_is_that_of_scikit_learn(layout, weighted, rng):
+    X, _, weights = table(rng, n=300, d=20)
+    Y = X[:, :7] + rng.normal(size=(300, 7))
+    c = weights if weighted else np.ones(300)
+    ours = skpd.MultiTaskPD(0.1, penalty="l2", loss="squared", tol=1e-10)
+    ours.fit(layout(X), Y, sample_weight=c)
+    theirs = Ridge(0.1 * c.sum()).fit(X, Y, c)
+    assert ours.solver_ == "moments"
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-10)
+    assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-10)
+    residuals = X @ theirs.coef_.T + theirs.intercept_ - Y
+    assert_allclose(ours.dual_coef_, residuals, atol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sums_of_a_fold_are_those_of_all_without_the_rest(fit_intercept, rng):
+    X, y, weights = table(rng)
+    weights[:20] = 1e-3  # the fold has little weight
+    problem = problem_of(X, y, fit_intercept=fit_intercept, weights=weights)
+    test = np.arange(20, 40)
+    train = problem.of_samples(np.arange(20))
+    rows = train.rows.without(test, problem.rows)
+    gram, norms, n = rows.second_moments
+    expected, exact_norms, _ = train.rows.second_moments
+    bound = n * np.finfo(float).eps * np.outer(norms, norms)
+    assert rows.part_of is not None and np.all(np.abs(gram - expected) <= 2.0 * bound)
+    assert np.all(norms >= exact_norms)
+    assert train.rows.without(test[1:], problem.rows).part_of is None

@@ -1,11 +1,11 @@
 """Models of least squares, one or for all alphas of a path, from the moments of a few features."""
 
 import numpy as np
+from scipy.linalg import LinAlgError, solve
 
 from ..._typing import Array
 from ...certificates import Certificate, largest_gap
 from ...designs.gram import MatrixCurvature
-from ...kernels import dot
 from ...problems import Point, Problem, Solution
 from ...problems.moments import Moments
 from ..monitor import HISTORY_DTYPE
@@ -13,9 +13,7 @@ from ..solver_context import SolverContext
 from .quadratic import quadratic_model
 from .settings import SETTINGS
 
-# The most features of a path for each alpha: with more, working sets of few of them take less time
-FEATURES_OF_ALPHA = 40
-# For a single model, in features, and in rows for each feature of dense and of sparse tables
+# The most features of a single model, and the rows for each of them, of dense and sparse tables
 MAX_FEATURES_OF_TALL = 400
 ROWS_PER_FEATURE, ROWS_PER_SPARSE_FEATURE = 20, 100
 # With longer rows, whose moments are sums over pairs of entries, and sparse columns, of which few
@@ -28,13 +26,21 @@ NO_HISTORY = np.empty(0, HISTORY_DTYPE)
 
 def _has_moments(problem: Problem) -> bool:
     """Whether moments of the features certify the models of a problem."""
-    loss = problem.loss
+    loss, outputs = problem.loss, problem.rows.of_outputs
+    is_known = problem.penalty.structure.is_block_separable and problem.has_values
+    if outputs:
+        is_known = is_known and problem.penalty.is_ridge and problem.design.shares_data
     return (
-        problem.penalty.structure.is_block_separable and problem.has_single_values
-        and loss.constant_curvature and loss.conjugate_curvature == 1.0
+        is_known and loss.constant_curvature and loss.conjugate_curvature == 1.0
         and not problem.design.leaves_features_out and problem.constraints is None
         and not len(problem.free_columns)
     )  # fmt: skip
+
+
+def _has_few_features(problem: Problem, n_alphas: int) -> bool:
+    """Whether moments of all features cost less than working sets along a path."""
+    n, d = problem.rows.sample_design.shape
+    return d <= n and d <= SETTINGS.largest_working_set
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -44,43 +50,66 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     The steps and the certificates take the same time for any number of rows, and on small tables
     less than the decisions of a solver. Solutions come without the dual points of the rows.
     """
-    most = min(FEATURES_OF_ALPHA * len(alphas), problem.n_samples, SETTINGS.largest_working_set)
-    few = problem.n_coefficients <= most and _has_moments(problem)
-    moments = Moments(problem) if few or is_tall_table(problem) else None
+    suits = _has_moments(problem) and _has_few_features(problem, len(alphas))
+    moments = Moments(problem) if suits else None
     if moments is None or not moments.in_range:
         return [None] * len(alphas)
-    M, d = moments.matrix, problem.n_coefficients
-    # H are the moments of X and -y less their means, as the best intercept subtracts them
-    means = M[d] / M[d, d] if problem.fit_intercept else np.zeros(len(M))
-    H = M - np.outer(M[d], means)
-    model = quadratic_model(MatrixCurvature(np.ascontiguousarray(H[:d, :d])))
-    w, columns, models = np.zeros(d), np.arange(d), np.zeros((len(alphas), len(M)))
-    for u, alpha in zip(models, alphas.tolist(), strict=True):
-        if not alpha >= problem.largest_alpha:  # above, and not only within rounding, w = 0
-            slopes, accuracy = H[:d, :d] @ w + H[:d, -1], SHARE * tol * alpha
-            u[:d] = w = model.minimise(slopes, w, problem.penalty, alpha, columns, accuracy)
-    models[:, -1] = 1.0
-    models[:, d] -= models @ means
+    try:
+        models = _models(problem, moments, alphas, tol)
+    except LinAlgError:  # the matrix is singular up to rounding
+        return [None] * len(alphas)
     certificates = moments.certificates(alphas.tolist(), models)
-    n_steps = models[:, :d].any(axis=1).astype(int).tolist()
+    n_steps = models[:, : moments.n_features].any(axis=(1, 2)).astype(int).tolist()
 
     def is_good(certificate: Certificate) -> bool:  # a gap may be nan
         goal = largest_gap(problem, tol, certificate.primal, certificate.dual)
         return 0.0 <= certificate.gap <= goal
 
     return [
-        Solution(*problem.split(u[:-1]), None, certificate, n_iter, True, NO_HISTORY)
+        Solution(*problem.split(np.ravel(U)), None, certificate, n_iter, True, NO_HISTORY)
         if is_good(certificate)
         else None
-        for u, n_iter, certificate in zip(models, n_steps, certificates, strict=True)
+        for U, n_iter, certificate in zip(models, n_steps, certificates, strict=True)
     ]  # fmt: skip
+
+
+def _models(problem: Problem, moments: Moments, alphas: Array, tol: float) -> Array:
+    """The models U of all alphas, each from the one before."""
+    G, S, d, K = moments.gram, moments.sums, moments.n_features, problem.n_outputs
+    means, of_targets = np.zeros(d), np.zeros(K)
+    if problem.fit_intercept:
+        means, of_targets = G[d, :d] / G[d, d], S[d] / G[d, d]
+    # those of X and -Y less their means, as the best intercepts subtract them
+    H = np.ascontiguousarray(G[:d, :d] - np.outer(G[:d, -1], means))
+    slopes_at_0 = S[:d] - np.outer(G[:d, -1], of_targets) if problem.fit_intercept else S
+    W, models = np.zeros((d, K)), np.zeros((len(alphas), len(G), K))
+    model, columns, diagonal = quadratic_model(MatrixCurvature(H)), np.arange(d), np.arange(d)
+    for U, alpha in zip(models, alphas.tolist(), strict=True):
+        if alpha >= problem.largest_alpha:  # above, and not only within rounding, W = 0
+            continue
+        if problem.rows.of_outputs:
+            shifted = H.copy()
+            shifted[diagonal, diagonal] += alpha * problem.penalty.without_ridge()[0]
+            W = np.asarray(solve(shifted, -slopes_at_0, assume_a="pos", check_finite=False))
+        else:
+            w, accuracy = W[:, 0], SHARE * tol * alpha
+            slopes = H @ w + slopes_at_0[:, 0]
+            w = model.minimise(slopes, w, problem.penalty, alpha, columns, accuracy)
+            W = w[:, np.newaxis]
+        U[:d] = W
+    if problem.fit_intercept:
+        models[:, d] = -of_targets - means @ models[:, :d]
+    return models
 
 
 def is_tall_table(problem: Problem) -> bool:
     """Whether moments take fewer passes over the rows than steps and their certificate do."""
     if not _has_moments(problem):  # which rows out of memory have not
         return False
-    design, (n, d) = problem.design, problem.design.shape
+    design = problem.rows.sample_design
+    n, d = design.shape
+    if problem.rows.of_outputs:
+        return bool(d <= min(n, SETTINGS.largest_working_set))
     if n * d <= SETTINGS.small_table or d > MAX_FEATURES_OF_TALL:
         return False
     rows_per_feature = ROWS_PER_FEATURE if design.dense else ROWS_PER_SPARSE_FEATURE
@@ -105,6 +134,7 @@ def by_moments(context: SolverContext) -> None:
         return
     theta = problem.matvec(problem.join(solution.coef, solution.intercept)) - problem.y
     if problem.fit_intercept:
-        theta -= dot(problem.weights, theta)
+        sums = problem.rows.sums(problem.weights * theta) / problem.rows.weights_of_free
+        theta -= problem.rows.spread(sums)
     point = Point(solution.coef, solution.intercept, theta)
     monitor.accept(monitor.n_iter + 1, point, solution.certificate)
