@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from threading import Event
 from typing import Any, ClassVar, Self
@@ -160,17 +161,19 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         named = self._solver(), self._checked_options(problem)
         return SolverCall(*named, self.tol, self.max_iter, self._precision, self._copies())
 
-    def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+    def _solve(self, problem, *, start, random_state, on_check=None, brief=False) -> Solution:
         """Solve and certify a problem."""
-        return solve_problem(problem, self._solver_call(problem), start, random_state, on_check)
+        call = replace(self._solver_call(problem), brief=brief)
+        return solve_problem(problem, call, start, random_state, on_check)
 
     def _follow(
-        self, problem: Problem, alphas: Array, seed: int | None, stop: Event
+        self, problem: Problem, alphas: Array, seed: int | None, stop: Event, brief: bool = False
     ) -> Iterator[Solution]:
         """The solutions for decreasing alphas, until ``stop`` is set."""
         exact = self._precision == np.float64 and self._copies() is None
         tol, named = self.tol if exact else None, self._solver() != "auto"
-        return follow(self._solve, problem, alphas, seed, stop, tol, named_solver=named)
+        solve = partial(self._solve, brief=True) if brief else self._solve
+        return follow(solve, problem, alphas, seed, stop, tol, named_solver=named)
 
     def _follow_all(
         self, problems: Sequence[Problem], alphas: Array

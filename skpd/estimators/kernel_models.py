@@ -109,7 +109,7 @@ class KernelModel(PrimalDualEstimator):
             require_unit(machine.problem)
         return [machine.problem for machine in machines]
 
-    def _solve(self, problem, *, start, random_state, on_check=None) -> Any:
+    def _solve(self, problem, *, start, random_state, on_check=None, brief=False) -> Any:
         return solve_kernel_machine(
             KernelMachine(problem, self._penalty_of), self.solver, tol=self.tol,
             max_iter=self.max_iter, random_state=random_state, on_check=on_check,

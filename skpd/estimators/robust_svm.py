@@ -224,9 +224,9 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         terms = RobustTerms(self.norm, float(self.epsilon), self.kappa_, float(self.alpha))
         return {**options, "terms": terms}
 
-    def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+    def _solve(self, problem, *, start, random_state, on_check=None, brief=False) -> Solution:
         """Solve and certify a problem; for epsilon = 0 the equivalent one of the ordinary SVM."""
-        options = {"random_state": random_state, "on_check": on_check}
+        options = {"random_state": random_state, "on_check": on_check, "brief": brief}
         if self.epsilon > 0.0:
             return super()._solve(problem, start=start, **options)
         if start is not None:

@@ -94,6 +94,8 @@ class SolverCall:
         Copies of features that are in several groups.
     accuracy : float
         A gap that is small enough as well.
+    brief : bool
+        Whether the certificate is without bounds on predictions and decisions of rows.
     """
 
     name: str
@@ -103,6 +105,7 @@ class SolverCall:
     precision: type[np.floating] = np.float64
     copies: Copies | None = None
     accuracy: float = 0.0
+    brief: bool = False
 
 
 def solve_problem(
@@ -119,7 +122,7 @@ def solve_problem(
     solution = solve(
         problem, call.name, tol=call.tol, max_iter=call.max_iter, random_state=random_state,
         start=start, on_check=on_check, precision=call.precision,
-        accuracy=call.accuracy, **call.options,
+        accuracy=call.accuracy, brief=call.brief, **call.options,
     )  # fmt: skip
     if call.copies is None:
         return solution

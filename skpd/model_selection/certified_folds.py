@@ -65,7 +65,7 @@ def scored_models(folds: ScoredFolds, eps: float, score: Score | None) -> Iterat
         pairs = [(path, [next(each) for _ in path.problems]) for path in paths]
         yield ScoredModels(
             models,
-            [path.value(models.alpha, solutions) for path, solutions in pairs],
+            [float(path.values(np.array([models.alpha]), [row])[0]) for path, row in pairs],
             [[s.certificate.without_arrays() for s in solutions] for _, solutions in pairs],
             [bounds_of(path, solutions[0], models) for path, solutions in pairs],
         )

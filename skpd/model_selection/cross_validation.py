@@ -104,14 +104,18 @@ class LossFolds(FoldPaths):
         design = problem.design.shared_by(self.n_threads)
         problem = problem.of_rows(problem.rows.with_design(design))
         part, held_out = (problem.of_samples(samples) for samples in self.folds[fold])
+        part = part.of_rows(part.rows.without(self.folds[fold][1], self.problems[index].rows))
         require_unit(part)
 
-        def mean_loss(alpha, solutions):
-            model = held_out.join(solutions[0].coef, solutions[0].intercept)
+        def mean_loss(solution):
+            model = held_out.join(solution.coef, solution.intercept)
             values = held_out.loss.value(held_out.y, held_out.matvec(model))
             return kernels.dot(held_out.weights, values)
 
-        return FoldPath(self.estimator, [part], self.grids[index], mean_loss)
+        def mean_losses(alphas, rows):
+            return np.array([mean_loss(solution) for (solution,) in rows])
+
+        return FoldPath(self.estimator, [part], self.grids[index], mean_losses)
 
 
 class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):

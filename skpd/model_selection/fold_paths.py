@@ -43,22 +43,26 @@ class FoldPath:
         The problems of the training samples; one for each class of one-vs-rest.
     alphas : ndarray of shape (n_alphas,)
         Decreasing.
-    value : callable
-        Returns a number for an alpha and its solutions, one for each problem.
+    values : callable
+        Returns a number for each of several alphas and their solutions, one for each problem.
     held_out : tuple or None
         X, y, weights and offsets of the samples held out, y with -1 and 1 for two classes; None
         where a model has several problems or outputs.
+    n_at_once : int, default=1
+        The number of models whose values are computed together.
     """
 
     estimator: PrimalDualEstimator
     problems: Sequence[Problem]
     alphas: Array
-    value: Callable[[float, Sequence[Solution]], float]
+    values: Callable[[Array, Sequence[Sequence[Solution]]], Array]
     held_out: tuple[Matrix, Array, PerRow, PerRow] | None = None
+    n_at_once: int = 1
 
     def solutions(self, seed: int | None, stop: Event) -> Iterator[tuple[Solution, ...]]:
         """The solutions of all problems for each alpha, one alpha after the other."""
-        paths = [self.estimator._follow(each, self.alphas, seed, stop) for each in self.problems]
+        given = self.alphas, seed, stop
+        paths = [self.estimator._follow(each, *given, brief=True) for each in self.problems]
         return zip(*paths, strict=False)
 
 
@@ -152,10 +156,24 @@ class FoldPaths:
         def follow_one(k: int, seed: int | None) -> None:
             with config_context(**config), task(k):
                 path = self.path_of(k)
-                for a, solutions in enumerate(path.solutions(seed, stop)):
-                    brief = [solution.certificate.without_arrays() for solution in solutions]
-                    values[k, a] = path.value(path.alphas[a], solutions)
-                    certificates[k].append(brief)
+                rows: list[tuple[Solution, ...]] = []
+
+                def evaluate() -> None:
+                    first = len(certificates[k])
+                    last = first + len(rows)
+                    values[k, first:last] = path.values(path.alphas[first:last], rows)
+                    brief = [[fit.certificate.without_arrays() for fit in row] for row in rows]
+                    certificates[k].extend(brief)
+                    rows.clear()
+
+                try:
+                    for row in path.solutions(seed, stop):
+                        rows.append(row)
+                        if len(rows) >= path.n_at_once:
+                            evaluate()
+                finally:
+                    if rows and path.n_at_once > 1:
+                        evaluate()
 
         try:
             map_in_threads(follow_one, n_paths, self.random_state, self.n_threads, stop)

@@ -311,7 +311,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         grids = alpha_values(problems, self.alphas, self.eps, zero)[np.newaxis]
         n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
         random_state = check_random_state(model.random_state)
-        return ScoredFolds(folds, grids, n_threads, random_state, self.estimator, samples, scorer)
+        return ScoredFolds(
+            folds, grids, n_threads, random_state, self.estimator, samples, scorer, self.scoring,
+            problems,
+        )  # fmt: skip
 
     def _keep(self, paths: FollowedPaths, folds: ScoredFolds) -> str:
         parameter = split_pipeline(self.estimator)[1]._path_parameter

@@ -1,6 +1,6 @@
 """The scores of an estimator, or of a pipeline that ends in one, on samples held out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -19,8 +19,12 @@ from .._compat import _check_method_params, _safe_indexing
 from .._typing import Array, ArrayLike, Indices, MatrixLike, Metadata
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.wrappers import with_last_step
+from ..problems import Problem
 from .fold_paths import FoldPath, FoldPaths, FollowedPaths
 from .path import problems_of_path, split_pipeline
+from .quick_scores import predictions_of, quick_score
+
+AT_ONCE = 1_000_000  # coefficients of the models that are scored together
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,17 @@ class ScoredFolds(FoldPaths):
     samples : Samples
     scorer : callable
         A scorer of scikit-learn, which returns a number for an estimator, X and y.
+    scoring : str, callable or None
+        What it was made from.
+    problems : sequence of Problem
+        Those of all samples.
     """
 
     estimator: PrimalDualEstimator | Pipeline
     samples: Samples
     scorer: Callable[..., float]
+    scoring: object
+    problems: Sequence[Problem]
 
     def path_of(self, k: int) -> FoldPath:
         train, test = (self.samples.part(chosen) for chosen in self.folds[k])
@@ -72,6 +82,18 @@ class ScoredFolds(FoldPaths):
             fit = problems_of_path(model, X_train, train.y, **train.of_model)
         design = fit.problems[0].design.shared_by(self.n_threads)
 
+        quick = quick_score(model, self.scoring, fit, np.asarray(test.y))
+        if set(test.of_model) - {"sample_weight"} or set(test.of_score) - {"sample_weight"}:
+            quick = None
+
+        def scores(alphas, rows):
+            if quick is None:
+                return np.array([score(*each) for each in zip(alphas, rows, strict=True)])
+            with _errors_of_fold(k):
+                models = [model._model(solutions, fit) for solutions in rows]
+                first = model._with_model(float(alphas[0]), rows[0], fit)
+                return quick(predictions_of(first, models, X_test), weights)
+
         def score(alpha, solutions):
             with _errors_of_fold(k):
                 last = model._with_model(float(alpha), solutions, fit)
@@ -81,14 +103,18 @@ class ScoredFolds(FoldPaths):
                 return _number(value)
 
         problems = [each.of_rows(each.rows.with_design(design)) for each in fit.problems]
-        held_out = None
+        if steps is None and self.problems[0].has_values:
+            chosen, pairs = self.folds[k][1], zip(problems, self.problems, strict=False)
+            problems = [each.of_rows(each.rows.without(chosen, all_.rows)) for each, all_ in pairs]
+        held_out, weights = None, test.of_score.get("sample_weight")
         rows = problems[0].rows
         if len(problems) == 1 and not (rows.of_outputs or rows.of_scores):
             y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
-            weights = test.of_score.get("sample_weight")
             offset = model._total_offset(X_test, **test.of_model)
             held_out = X_test, np.asarray(y, dtype=float), weights, offset
-        return FoldPath(model, problems, self.grids[0], score, held_out)
+        n_coefficients = sum(problem.n_coefficients for problem in problems)
+        n_at_once = 1 if quick is None else max(1, AT_ONCE // n_coefficients)
+        return FoldPath(model, problems, self.grids[0], scores, held_out, n_at_once)
 
 
 def _knowing(steps: Pipeline, X: MatrixLike) -> tuple[list[tuple[str, BaseEstimator]], MatrixLike]:

@@ -51,6 +51,8 @@ class Monitor:
         A gap at which the run has converged as well, for parts of another problem.
     keeps_best : bool, default=True
         Whether to keep the best points, or the last ones whose objective value is finite.
+    brief : bool, default=False
+        Whether the certificate is without bounds on predictions and decisions of rows.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class Monitor:
         precision: DTypeLike = np.float64,
         accuracy: float = 0.0,
         keeps_best: bool = True,
+        brief: bool = False,
     ) -> None:
         self.problem, self.accuracy, self.keeps_best = problem, accuracy, keeps_best
+        self.brief = brief
         self.precision = np.dtype(precision)
         self._asked = tol
         self.tol = tol if self.precision == np.float64 else 0.5 * tol
@@ -204,7 +208,7 @@ class Monitor:
         for share in SHARES:
             coef: Array = np.asarray(share * self._coef, dtype=self.precision)
             intercept = self.precision.type(self._intercept)
-            primal = primal_objective(self.problem, coef, np.float64(intercept))
+            primal = primal_objective(self.problem, coef, np.float64(intercept), self._accuracy)
             if np.isfinite(primal):
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return
@@ -250,11 +254,13 @@ class Monitor:
             unrounded = self.relative_gap
             self._round()
         model: Any = np.float64(self._coef), np.float64(self._intercept)
-        own = self.problem, self.primal, self._bound, model
+        own = self.problem, self.primal, self._bound, None if self.brief else model
         accepted = self._certificate
         if accepted is not None and (accepted.primal, accepted.dual) == (self.primal, self.dual):
             certificate, theta = accepted, self._theta
-        elif self._bound_given == self.primal:  # both points are unchanged
+        elif self._bound is not None and (
+            rounds or self.brief or self._bound_given == self.primal
+        ):
             certificate, theta = certificate_of(*own)
         else:
             given = self.problem, *model, self._theta

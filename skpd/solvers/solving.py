@@ -75,6 +75,7 @@ def solve(
     on_check: Callable[[Monitor], bool | None] | None = None,
     precision: DTypeLike = np.float64,
     accuracy: float = 0.0,
+    brief: bool = False,
     **options: Any,
 ) -> Solution:
     """Solve a problem and certify the solution.
@@ -96,6 +97,8 @@ def solve(
         The precision of the coefficients and intercepts of the solution.
     accuracy : float, default=0.0
         A gap at which to stop as well.
+    brief : bool, default=False
+        Whether the certificate is without bounds on predictions and decisions of rows.
     **options
         Options of the solver. A published method has ``output``: "algorithm" by default, for what
         the paper returns, the last iterate or an average, with the certificate of these two
@@ -114,7 +117,7 @@ def solve(
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
     method = method_named(solver, problem)
     keeps_best = not method.is_published or options.pop("output", "algorithm") == "best"
-    monitor = Monitor(problem, tol, on_check, precision, accuracy, keeps_best)
+    monitor = Monitor(problem, tol, on_check, precision, accuracy, keeps_best, brief)
     lost = False
     while True:
         try:
