@@ -9,6 +9,7 @@ import numpy as np
 
 from ..penalties import Structure
 from ..problems import Problem
+from .accelerated.limited_memory import quasi_newton
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
 from .coordinates.dual import dual_descent, has_square
@@ -31,7 +32,7 @@ from .robust.proximal_multipliers import proximal_multipliers as robust_multipli
 from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
-from .structured.smooth import quasi_newton, smooth
+from .structured.smooth import smooth
 from .structured.threshold_rows import has_threshold_rows
 
 

@@ -180,7 +180,12 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
             trials.insert(0, Attempt("moments", "one system for all outputs"))
         return trials
     if ENGINES["multipliers"].supports(problem):
-        return _outputs_in_parts(problem, cost, warm, last)
+        usual = _outputs_in_parts(problem, cost, warm, last)
+        if ENGINES["l-bfgs"].supports(problem):
+            reason = "gradients of all outputs in one product"
+            options = {"max_steps": SETTINGS.gradients_of_outputs}
+            return [Attempt("l-bfgs", reason, options=options), *usual]
+        return usual
     if ENGINES["singular-gradient"].supports(problem):
         return [Attempt("singular-gradient", "few singular vectors at a time"), *last]
     if problem.loss.smoothness < inf:

@@ -10,6 +10,9 @@ class SelectionSettings:
     rows_of_squared_hinge: int = 4
     # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
     small_step: float = 4e5
+    # The most steps of L-BFGS before Newton steps, near a solution for another alpha, and for
+    # several outputs, whose Newton steps cost most
+    gradients_of_outputs: int = 150
     # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
     long_run: float = 1e10
     # The same for penalties of singular values, 0.25 s: a step has a decomposition of as many

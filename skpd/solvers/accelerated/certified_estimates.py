@@ -59,7 +59,7 @@ class EstimateSchedule(CertificateSchedule):
         """
         monitor = self.context.monitor
         gap = monitor.gap_with(result.primal, result.dual)
-        if self.is_due(self.n_iter, gap if gap > sufficient_gap else 0.0):
+        if self.is_due(self.n_iter, gap if gap > sufficient_gap else 0.0, result.primal):
             monitor.check(self.n_iter, result.point())
         return gap
 

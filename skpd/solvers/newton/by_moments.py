@@ -13,6 +13,8 @@ from ..solver_context import SolverContext
 from .quadratic import quadratic_model
 from .settings import SETTINGS
 
+# The most features of a path for each alpha: with more, working sets of few of them take less time
+FEATURES_OF_ALPHA = 40
 # The most features of a single model, and the rows for each of them, of dense and sparse tables
 MAX_FEATURES_OF_TALL = 400
 ROWS_PER_FEATURE, ROWS_PER_SPARSE_FEATURE = 20, 100
@@ -37,12 +39,6 @@ def _has_moments(problem: Problem) -> bool:
     )  # fmt: skip
 
 
-def _has_few_features(problem: Problem, n_alphas: int) -> bool:
-    """Whether moments of all features cost less than working sets along a path."""
-    n, d = problem.rows.sample_design.shape
-    return d <= n and d <= SETTINGS.largest_working_set
-
-
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solution | None]:
     """The solutions for decreasing alphas, None where their gaps are above the tolerance.
@@ -50,8 +46,10 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     The steps and the certificates take the same time for any number of rows, and on small tables
     less than the decisions of a solver. Solutions come without the dual points of the rows.
     """
-    suits = _has_moments(problem) and _has_few_features(problem, len(alphas))
-    moments = Moments(problem) if suits else None
+    n, d = problem.rows.sample_design.shape if problem.has_values else (0, 1)
+    most = min(n, FEATURES_OF_ALPHA * len(alphas), SETTINGS.largest_working_set)
+    few = d <= most and _has_moments(problem)
+    moments = Moments(problem) if few or is_tall_table(problem) else None
     if moments is None or not moments.in_range:
         return [None] * len(alphas)
     try:

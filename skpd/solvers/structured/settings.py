@@ -44,17 +44,9 @@ SETTINGS = BundleSettings()
 class GradientSettings:
     """Settings of the methods for soft maxima, which no proof depends on."""
 
-    # Pairs of steps and gradients that L-BFGS keeps; fewer require more gradients, and more hardly
-    # save any.
-    memory: int = 20
-    # The second derivative of a loss for the units of the variables, that of logistic losses at 0:
-    # in the units of the data, a gamma model of words takes eight times as many steps
-    curvature: float = 0.25
     # Steps that cost about as much as all Newton steps, for which L-BFGS is tried before these: on
     # independent features it takes a fifth of their time, on correlated ones up to 100 times
     trial: int = 40
-    # The most restarts of L-BFGS when rounding errors end its line search too early
-    restarts: int = 20
 
 
 GRADIENTS = GradientSettings()

@@ -6,23 +6,17 @@ and its marginals is ||gradient||^2 / (2 alpha). It is minimised by L-BFGS (Liu 
 Other penalties use accelerated proximal gradients.
 """
 
-from contextlib import suppress
-from math import inf
 from typing import cast
-
-import numpy as np
-from scipy.optimize import minimize
 
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...losses.structured import StructuredLoss
 from ...problems import Point, Problem
-from ..accelerated.certified_estimates import EstimateSchedule, Result, within
-from ..accelerated.outputs import ModelByRows, VectorModel
+from ..accelerated.certified_estimates import Result
+from ..accelerated.limited_memory import Iterate, LossOfScores, minimise
+from ..accelerated.outputs import VectorModel
 from ..accelerated.proximal_gradient import proximal_gradients
-from ..accelerated.settings import GRADIENTS as STEPS
 from ..solver_context import SolverContext
-from .settings import GRADIENTS
 
 
 def smooth(context: SolverContext, *, max_steps: int | None = None) -> None:
@@ -41,27 +35,13 @@ def smooth(context: SolverContext, *, max_steps: int | None = None) -> None:
     ridge, others, _ = context.problem.penalty.without_ridge()
     if others is None:
         context.monitor.method = "l-bfgs"
-        with suppress(_Done):
-            _quasi_newton(context, _ScoresModel(context.problem), context.problem.alpha * ridge)
+        problem, first = context.problem, context.first
+        squares = problem.design.column_norms(problem.loss.weights) ** 2
+        start = first.coef, 0.0, problem.alpha * ridge, squares
+        minimise(context, Iterate(LossOfScores(problem), *start))
     else:
         context.monitor.method = "proximal-gradient"
         proximal_gradients(_ScoresModel(context.problem), context)
-
-
-def quasi_newton(context: SolverContext, *, budget: float = inf) -> None:
-    """L-BFGS for a loss of each row without kinks and a squared l2 penalty.
-
-    Parameters
-    ----------
-    context : SolverContext
-        An iteration is a step.
-    budget : float, default=inf
-        A computing limit: the number of multiplications after which the method ends unfinished.
-    """
-    ridge, _, _ = context.problem.penalty.without_ridge()
-    context = within(context, budget, STEPS.step_overhead)
-    with suppress(_Done):
-        _quasi_newton(context, ModelByRows(context.problem), context.problem.alpha * ridge)
 
 
 class _ScoresModel(VectorModel):
@@ -88,52 +68,3 @@ class _ScoresModel(VectorModel):
             size = max(problem.penalty.dual_norm(-slope), problem.alpha)
             dual = max(dual, combination.value(problem.alpha / size)[0])
         return Result(primal, dual, lambda: Point(x, 0.0, combination))
-
-
-class _Done(Exception):
-    """An exception that ends L-BFGS when the tolerance or a limit is reached."""
-
-
-def _quasi_newton(context: SolverContext, model: VectorModel, ridge: float) -> None:
-    """Minimise by L-BFGS in scaled variables, restarted while restarts decrease the objective."""
-    problem, schedule = context.problem, EstimateSchedule(context)
-    x = problem.join(np.array(context.first.coef), context.first.intercept)
-    penalised = problem.join(np.full(problem.n_coefficients, ridge), 0.0)
-    value, gradient_at = 0.0, np.zeros_like(x)
-    # variables in units in which the diagonal of the Hessian is about 1
-    diagonal = GRADIENTS.curvature * model.squares + penalised
-    units = 1.0 / np.sqrt(np.where((diagonal > 0.0) & (diagonal < inf), diagonal, 1.0))
-    x = x / units
-
-    def objective(scaled: Array) -> tuple[float, Array]:
-        nonlocal value
-        x = scaled * units
-        model.linearise(model.image(x))
-        value = model.loss + 0.5 * float(x @ (penalised * x))
-        gradient_at[:] = model.slope + penalised * x
-        return value, units * gradient_at
-
-    def point(x: Array) -> Point:
-        coef, intercept = problem.split(x)
-        return Point(coef, intercept, problem.dual_point_of(coef, intercept))
-
-    def after_step(x: Array) -> None:
-        # the last gradient of a line search is that of the point it accepts
-        gap = float(gradient_at @ gradient_at) / (2.0 * ridge)
-        schedule.n_iter += 1
-        schedule.report(Result(value, value - gap, lambda: point(x * units)))
-        if schedule.is_over:
-            raise _Done
-
-    options = {
-        "maxcor": GRADIENTS.memory, "maxiter": context.max_iter, "ftol": 0.0, "gtol": 0.0,
-        "maxfun": 20 * context.max_iter,
-    }  # fmt: skip
-    for _ in range(GRADIENTS.restarts):
-        before = schedule.n_iter
-        x = minimize(
-            objective, x, jac=True, method="L-BFGS-B", callback=after_step, options=options
-        ).x
-        if schedule.n_iter == before:
-            break
-    context.monitor.check(schedule.n_iter, point(x * units))

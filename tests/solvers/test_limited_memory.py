@@ -1,0 +1,101 @@
+"""L-BFGS for all outputs at once, beside scikit-learn's models."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.special import logsumexp
+from sklearn.linear_model import LogisticRegression
+
+import skpd
+from skpd.losses import Softmax
+from skpd.solvers.accelerated.limited_memory import _between, _is_slow
+
+LAYOUTS = {
+    "rows": np.ascontiguousarray, "columns": np.asfortranarray, "sparse": sp.csr_array,
+    "float32": lambda X: X.astype(np.float32),
+}  # fmt: skip
+
+
+def tables(rng, n=600, d=15, n_classes=5):
+    centres = rng.normal(size=(n_classes, d))
+    y = rng.integers(n_classes, size=n)
+    return centres[y] + 1.5 * rng.normal(size=(n, d)), y, 1.0 + rng.integers(0, 3, size=n)
+
+
+def objective(X, y, weights, coef, intercept, alpha):
+    z = np.asarray(X, dtype=np.float64) @ np.float64(coef).T + np.float64(intercept)
+    losses = logsumexp(z, axis=1) - z[np.arange(len(y)), y]
+    return np.average(losses, weights=weights) + 0.5 * alpha * np.sum(np.float64(coef) ** 2)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_classes_beside_scikit_learn(layout, weighted, fit_intercept, rng):
+    X, y, weights = tables(rng)
+    weights = weights if weighted else np.ones(len(y))
+    stored, alpha = LAYOUTS[layout](X), 1e-2
+    X = stored.toarray() if layout == "sparse" else stored
+    ours = skpd.LogisticPD(alpha, fit_intercept=fit_intercept, tol=1e-6)
+    ours.fit(stored, y, sample_weight=weights)
+    theirs = LogisticRegression(
+        C=1.0 / (alpha * weights.sum()), fit_intercept=fit_intercept, tol=1e-12, max_iter=10_000
+    ).fit(np.float64(X), y, weights)
+    best = objective(X, y, weights, theirs.coef_, theirs.intercept_, alpha)
+    own = objective(X, y, weights, ours.coef_, ours.intercept_, alpha)
+    assert ours.solver_ == "l-bfgs" and ours.converged_
+    assert ours.certificate_.dual <= best * (1.0 + 1e-12)
+    assert own <= ours.certificate_.primal * (1.0 + 1e-12)
+    assert_allclose(ours.coef_, theirs.coef_, atol=5e-3)
+    shift = theirs.intercept_ - theirs.intercept_.mean()
+    assert_allclose(ours.intercept_, shift, atol=5e-3)
+
+
+@pytest.mark.parametrize("n_classes", [3, 40])
+def test_a_class_of_a_single_row(n_classes, rng):
+    X, y, _ = tables(rng, n_classes=n_classes)
+    y = np.append(y, n_classes)
+    X = np.vstack([X, rng.normal(size=(1, X.shape[1]))])
+    model = skpd.LogisticPD(1e-3, tol=1e-5).fit(X, y)
+    assert model.converged_ and model.coef_.shape[0] == n_classes + 1
+    best = LogisticRegression(C=1e3 / len(y), tol=1e-10, max_iter=10_000).fit(X, y)
+    value = objective(X, y, None, best.coef_, best.intercept_, 1e-3)
+    assert model.certificate_.dual <= value * (1.0 + 1e-12) <= model.certificate_.primal * 1.0001
+
+
+def test_products_of_single_precision_with_many_outputs(rng):
+    """They are those of the numbers in double precision, in blocks of rows."""
+    from skpd.designs import Design
+
+    X, W = rng.normal(size=(400, 30)).astype(np.float32), rng.normal(size=(30, 7))
+    design, rows = Design(X), rng.normal(size=(400, 7))
+    assert_allclose(design.matmul(W, np.arange(30)), np.float64(X) @ W, rtol=1e-12, atol=1e-12)
+    assert_allclose(design.rmatmul(rows), np.float64(X).T @ rows, rtol=1e-12, atol=1e-12)
+    assert_allclose(design.quick_matmul(W), np.float64(X) @ W, atol=1e-4)
+    assert_allclose(design.quick_rmatmul(rows), np.float64(X).T @ rows, atol=1e-4)
+
+
+def test_mean_rows_of_classes(rng):
+    """Each is the mean of the rows of a class, and an interval holds the optimal intercepts."""
+    X, y, weights = tables(rng)
+    model = skpd.MultinomialPD(0.05, penalty="l2", tol=1e-8).fit(X, y, sample_weight=weights)
+    groups = Softmax(5).row_groups(np.ravel(np.eye(5)[y]), np.repeat(weights / weights.sum(), 5))
+    for k, group in enumerate(groups):
+        expected = np.average(X, axis=0, weights=weights * (y == k))
+        assert_allclose((group.weights / group.total) @ X, expected)
+    assert np.max(np.abs(model.intercept_)) <= model.certificate_.intercept_radius
+
+
+def test_lengths_of_a_line_search():
+    assert _between((1.0, -2.0), (np.inf, 0.0)) > 1.0
+    assert _between((0.0, -1.0), (4.0, 3.0)) == 1.0  # where a line through both slopes is 0
+    assert _between((0.0, -1.0), (4.0, -0.5)) == 2.0  # the slopes say nothing
+    assert _between((0.0, -1.0), (4.0, 1e9)) == pytest.approx(0.4)
+
+
+def test_when_a_run_counts_as_slow():
+    fast, slow = 0.5 ** np.arange(20), 0.99 ** np.arange(20)
+    assert not _is_slow(list(fast), 1e-6, 150) and _is_slow(list(slow), 1e-6, 150)
+    assert not _is_slow(list(slow[:5]), 1e-6, 150)  # too early to say
+    assert _is_slow([1.0] * 20, 1e-6, 150) and not _is_slow([*fast, 0.0], 1e-6, 150)
