@@ -154,9 +154,14 @@ class Design(RowsOfSamples):
         return self._by_rows(self._X[:, indices])
 
     @property
+    def dtype(self) -> np.dtype:
+        """The type in which the data are stored."""
+        return self._X.dtype
+
+    @property
     def precision(self) -> float:
         """The distance from 1 to the next number of the type in which the data are stored."""
-        return float(np.finfo(self._X.dtype).eps)
+        return float(np.finfo(self.dtype).eps)
 
     def table(self, columns: Indices) -> Array:
         """A subset of the columns as a dense array of float64."""

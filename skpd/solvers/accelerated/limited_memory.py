@@ -71,11 +71,13 @@ class LossesOfRows(Losses):
         self.problem, self.n_outputs = problem, problem.n_outputs
         self.ones, self.couples = bool(problem.fit_intercept), bool(problem.loss.couples_outputs)
         self.theta, self._slopes, self.h = np.empty(n), np.empty(n), np.empty(n)
+        # products that all outputs share are taken in the precision of X
+        self._dtype = problem.design.base.dtype if problem.design.shares_data else np.float64
         self._factor = np.empty(n if self.couples else 0)
         self._no_multipliers = np.zeros(n)
 
     def predictions(self, coef: Array) -> Array:
-        return self.problem.design.quick_matvec(coef)
+        return self.problem.design.matvec(coef.astype(self._dtype)).astype(np.float64)
 
     def moved(self, z: Array, db: Array) -> Array:
         return np.ravel(z.reshape(-1, self.n_outputs) + db) if self.ones else z
@@ -94,7 +96,8 @@ class LossesOfRows(Losses):
         return cast(Array, np.ones(len(table)) @ table)
 
     def gradient(self) -> Array:
-        return self.problem.design.quick_rmatvec(self._slopes)
+        rows = self._slopes.astype(self._dtype)
+        return self.problem.design.rmatvec(rows).astype(np.float64)
 
     def slope(self, along: Array) -> float:
         return dot(self._slopes, along)
