@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax, wrightomega, xlog1py, xlogy
 
-from .. import kernels
 from .._floats import EPSILON
 from .._immutable_base import computed
 from .._typing import Array, Interval, Numbers, Scales, Sum
@@ -126,13 +125,40 @@ class LabelLoss(RankOneLoss):
 
 
 class SoftmaxEvaluator(CoupledEvaluator[CoupledLoss]):
-    """Compiled derivatives of the softmax, which is smooth and needs no Moreau envelope."""
+    """Derivatives of the softmax, which is smooth and needs no Moreau envelope.
+
+    With the probabilities p of a row of weight c these are p - y, c (p - y), and d = c p and
+    e = c^(1/2) p, as the curvature is c (diag(p) - p p') = diag(d) - e e'.
+    """
 
     def smoothed_derivatives(
         self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
     ) -> tuple[float, float]:
-        primal, dual = kernels.softmax_derivatives(y, weights, z, self.loss.n_outputs, *outputs)
-        return float(primal), float(dual)
+        derivative, gradient, d, e = outputs
+        table, c = self.loss._table(z), self.loss._of_rows(weights)
+        P = table.copy()
+        largest, logarithms = to_probabilities(P)
+        behind = table - largest[:, np.newaxis]
+        p, true_scores = np.ravel(P), np.einsum("ik,ik->i", self.loss._table(y), behind)
+        np.subtract(p, y, out=derivative)
+        np.multiply(weights, derivative, out=gradient)
+        np.multiply(weights, p, out=d)
+        np.multiply(np.sqrt(weights), p, out=e)
+        entropies = logarithms - np.einsum("ik,ik->i", P, behind)
+        return float(c @ (logarithms - true_scores)), float(c @ entropies)
+
+
+def to_probabilities(scores: Array) -> tuple[Array, Array]:
+    """Overwrite a table of scores z by their softmax.
+
+    Returns the largest score of every row and log sum_k exp(z_k - largest).
+    """
+    largest = np.max(scores, axis=1)
+    scores -= largest[:, np.newaxis]
+    np.exp(scores, out=scores)
+    total = scores @ np.ones(scores.shape[1])
+    scores *= (1.0 / total)[:, np.newaxis]
+    return largest, np.log(total)
 
 
 def _two_largest(table: Array, first: Array) -> tuple[Array, Array]:

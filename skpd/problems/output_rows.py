@@ -122,6 +122,19 @@ class RowsOfOutputs(RowsInMemory):
         errors = errors + (16.0 + np.log2(self.n_samples)) * EPSILON * np.abs(sums)  # of totals
         return [*zip(sums / totals[:, np.newaxis], errors / totals[:, np.newaxis], strict=True)]
 
+    @cached_property
+    def null_gradient(self) -> Array:
+        """With the shares p of the classes and the sums s_k of their rows, p_k sum s - s_k."""
+        if not self.loss.of_classes or self.loss.has_kinks or self.original is not None:
+            return super().null_gradient
+        means, totals = (
+            np.array([x for x, _ in self.mean_rows]),
+            [group.total for group in self.row_groups],
+        )
+        sums = np.multiply(means.T, totals)
+        p = self.null_point.dual_coef[: self.n_outputs] + self.y[: self.n_outputs]
+        return np.ravel(np.multiply.outer(sums.sum(axis=1), p) - sums)
+
     # Unpenalised numbers
 
     n_free = computed(lambda self: int(self.fit_intercept * self.n_outputs))

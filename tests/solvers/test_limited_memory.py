@@ -72,8 +72,9 @@ def test_products_of_single_precision_with_many_outputs(rng):
     design, rows = Design(X), rng.normal(size=(400, 7))
     assert_allclose(design.matmul(W, np.arange(30)), np.float64(X) @ W, rtol=1e-12, atol=1e-12)
     assert_allclose(design.rmatmul(rows), np.float64(X).T @ rows, rtol=1e-12, atol=1e-12)
-    assert_allclose(design.quick_matmul(W), np.float64(X) @ W, atol=1e-4)
-    assert_allclose(design.quick_rmatmul(rows), np.float64(X).T @ rows, atol=1e-4)
+    single = design.matmul(W.astype(np.float32), np.arange(30))
+    assert single.dtype == np.float32
+    assert_allclose(single, np.float64(X) @ W, atol=1e-4)
 
 
 def test_mean_rows_of_classes(rng):

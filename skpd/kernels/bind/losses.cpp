@@ -1,11 +1,10 @@
-// The Python bindings of the losses (maths/losses.hpp, deviances.hpp and softmax.hpp have the formulas).
+// The Python bindings of the losses (maths/losses.hpp and deviances.hpp have the formulas).
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/matrix.hpp"
 #include "maths/deviances.hpp"
 #include "maths/losses.hpp"
-#include "maths/softmax.hpp"
 #include "methods/newton_on_table.hpp"
 
 namespace skpd {
@@ -128,15 +127,6 @@ void bind_losses(nb::module_& m) {
     bind_deviance<Variance::square>(m, "GammaLoss");
     bind_deviance<Variance::other>(m, "TweedieLoss");
     bind_newton_steps(bind_loss<NegativeBinomialLoss>(m, "NegativeBinomialLoss").def(nb::init<double>()));
-    m.def("softmax_derivatives", [](In y, In weights, In z, std::size_t n_outputs, Out derivative, Out gradient,
-                                    Out curvature, Out factor) {
-        const std::size_t size = z.shape(0);
-        require(n_outputs > 0 && size % n_outputs == 0, "z must have a number for each output of each row");
-        require_length(size, y, weights, derivative, gradient, curvature, factor);
-        nb::gil_scoped_release release;
-        return softmax_derivatives(size / n_outputs, n_outputs, y.data(), weights.data(), z.data(), derivative.data(),
-                                   gradient.data(), curvature.data(), factor.data());
-    });
 }
 
 }  // namespace skpd

@@ -14,146 +14,17 @@ so that the sums of the dual point l'_i stay near 0, and the gap of W and this d
 from collections import deque
 from contextlib import suppress
 from math import inf, log
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from ...kernels import dot
-from ...problems import Point, Problem
+from ...problems import Point
 from ..solver_context import SolverContext
 from .certified_estimates import EstimateSchedule, Result, within
+from .mean_losses import losses_of
 from .settings import GRADIENTS as STEPS
 from .settings import QUASI_NEWTON as SETTINGS
-
-
-class Losses(Protocol):
-    """The losses at predictions Z + b, with the derivatives of the last ones.
-
-    Attributes
-    ----------
-    theta : ndarray
-        The dual point, or what a certificate takes for it.
-    sums : ndarray of shape (n_outputs,)
-        The derivatives in b, empty without intercepts.
-    """
-
-    theta: Any
-    sums: Array
-
-    def predictions(self, coef: Array) -> Array:
-        """The predictions of coefficients, without intercepts."""
-
-    def evaluate(self, z: Array, b: Array) -> float:
-        """The mean loss at predictions z + b."""
-
-    def moved(self, z: Array, db: Array) -> Array:
-        """The predictions z + db."""
-
-    def gradient(self) -> Array:
-        """The gradient in the coefficients."""
-
-    def slope(self, along: Array) -> float:
-        """The derivative of the mean loss along changes of predictions."""
-
-    def curvature(self, along: Array) -> float:
-        """The second derivative of the mean loss along changes of predictions; 0 if unknown."""
-
-    def change_of_intercepts(self, along: Array | None = None) -> Array:
-        """The Newton step of the intercepts, with predictions that change as well."""
-
-
-class LossesOfRows(Losses):
-    """Losses of rows in memory, of one output or of several."""
-
-    def __init__(self, problem: Problem) -> None:
-        n = problem.n_samples
-        self.problem, self.n_outputs = problem, problem.n_outputs
-        self.ones, self.couples = bool(problem.fit_intercept), bool(problem.loss.couples_outputs)
-        self.theta, self._slopes, self.h = np.empty(n), np.empty(n), np.empty(n)
-        # products that all outputs share are taken in the precision of X
-        self._dtype = problem.design.base.dtype if problem.design.shares_data else np.float64
-        self._factor = np.empty(n if self.couples else 0)
-        self._no_multipliers = np.zeros(n)
-
-    def predictions(self, coef: Array) -> Array:
-        return self.problem.design.matvec(coef.astype(self._dtype)).astype(np.float64)
-
-    def moved(self, z: Array, db: Array) -> Array:
-        return np.ravel(z.reshape(-1, self.n_outputs) + db) if self.ones else z
-
-    def evaluate(self, z: Array, b: Array) -> float:
-        problem, outputs = self.problem, (self._factor,) if self.couples else ()
-        loss, _ = problem.loss.evaluator.smoothed_derivatives(
-            problem.y, problem.weights, self._no_multipliers, self.moved(z, b), inf,
-            self.theta, self._slopes, self.h, *outputs,
-        )  # fmt: skip
-        self.sums = self._sums(self._slopes) if self.ones else np.empty(0)
-        return float(loss)
-
-    def _sums(self, rows: Array) -> Array:
-        table = rows.reshape(-1, self.n_outputs)
-        return cast(Array, np.ones(len(table)) @ table)
-
-    def gradient(self) -> Array:
-        rows = self._slopes.astype(self._dtype)
-        return self.problem.design.rmatvec(rows).astype(np.float64)
-
-    def slope(self, along: Array) -> float:
-        return dot(self._slopes, along)
-
-    def curvature(self, along: Array) -> float:
-        value = dot(self.h, along * along)
-        if self.couples:
-            e, along = (x.reshape(-1, self.n_outputs) for x in (self._factor, along))
-            value -= float(np.sum(np.einsum("ik,ik->i", e, along) ** 2))
-        return value
-
-    def change_of_intercepts(self, along: Array | None = None) -> Array:
-        if not self.ones:
-            return np.empty(0)
-        sums, hessian = self.sums.copy(), np.diag(self._sums(self.h))
-        e = self._factor.reshape(-1, self.n_outputs)
-        if self.couples:
-            hessian -= e.T @ e
-        if along is not None:
-            sums += self._sums(self.h * along)
-            if self.couples:
-                sums -= e.T @ np.einsum("ik,ik->i", e, along.reshape(e.shape))
-        # a shift of all classes has no curvature
-        largest = float(np.max(hessian.diagonal())) or 1.0
-        hessian += SETTINGS.ridge_of_intercepts * largest * np.eye(len(hessian))
-        return cast(Array, -np.linalg.solve(hessian, sums))
-
-
-class LossOfScores(Losses):
-    """A soft maximum over labelings, whose marginals are the dual point."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.sums = problem, np.empty(0)
-
-    def predictions(self, coef: Array) -> Array:
-        return self.problem.design.matvec(coef)
-
-    def evaluate(self, z: Array, b: Array) -> float:
-        loss, self.theta = self.problem.loss.value_and_theta(z)
-        self._slopes = self.problem.loss.weights * self.theta
-        return float(loss)
-
-    def moved(self, z: Array, db: Array) -> Array:
-        return z
-
-    def gradient(self) -> Array:
-        return self.problem.design.rmatvec(self._slopes)
-
-    def slope(self, along: Array) -> float:
-        return dot(self._slopes, along)
-
-    def curvature(self, along: Array) -> float:
-        return 0.0
-
-    def change_of_intercepts(self, along: Array | None = None) -> Array:
-        return self.sums
 
 
 class Iterate:
@@ -271,7 +142,9 @@ class Iterate:
         """The point for a certificate, whose sums of dual variables are small."""
         self._settle(SETTINGS.last_sums * self._gap_of_coefficients)
         problem = self.losses.problem
-        coef, intercept = problem.split(np.append(self.w, self.b))
+        # in the precision of the data, which that of a model is, as a model is certified
+        w = self.w.astype(self.losses.dtype)
+        coef, intercept = problem.split(np.append(w, self.b))
         if problem.has_values:
             return Point(coef, intercept, np.copy(self.losses.theta))
         return Point(coef, intercept, problem.dual_point_of(coef, intercept))
@@ -308,13 +181,16 @@ def quasi_newton(
     n_sampled = problem.n_samples // SETTINGS.sample
     if context.start is None and n_sampled >= SETTINGS.rows_of_output * problem.n_outputs**2:
         sample = problem.of_rows(problem.rows.random_sample(n_sampled))
-        first = Iterate(LossesOfRows(sample), coef, intercept, sample.alpha * ridge, squares)
+        first = Iterate(losses_of(sample), coef, intercept, sample.alpha * ridge, squares)
         for _ in range(SETTINGS.sample_steps):
             if first.gap <= SETTINGS.sample_gap * problem.objective_unit or not first.step():
                 break
         coef, intercept = first.w, first.b
-    losses = LossesOfRows(problem)
-    minimise(context, Iterate(losses, coef, intercept, problem.alpha * ridge, squares), max_steps)
+    minimise(
+        context,
+        Iterate(losses_of(problem), coef, intercept, problem.alpha * ridge, squares),
+        max_steps,
+    )
 
 
 def minimise(context: SolverContext, iterate: Iterate, max_steps: int | None = None) -> None:

@@ -46,10 +46,11 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     The steps and the certificates take the same time for any number of rows, and on small tables
     less than the decisions of a solver. Solutions come without the dual points of the rows.
     """
-    n, d = problem.rows.sample_design.shape if problem.has_values else (0, 1)
-    most = min(n, FEATURES_OF_ALPHA * len(alphas), SETTINGS.largest_working_set)
-    few = d <= most and _has_moments(problem)
-    moments = Moments(problem) if few or is_tall_table(problem) else None
+    moments = None
+    if _has_moments(problem):
+        n, d = problem.rows.sample_design.shape
+        most = min(n, FEATURES_OF_ALPHA * len(alphas), SETTINGS.largest_working_set)
+        moments = Moments(problem) if d <= most or is_tall_table(problem) else None
     if moments is None or not moments.in_range:
         return [None] * len(alphas)
     try:

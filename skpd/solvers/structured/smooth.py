@@ -13,7 +13,8 @@ from ...certificates import dual_estimate
 from ...losses.structured import StructuredLoss
 from ...problems import Point, Problem
 from ..accelerated.certified_estimates import Result
-from ..accelerated.limited_memory import Iterate, LossOfScores, minimise
+from ..accelerated.limited_memory import Iterate, minimise
+from ..accelerated.mean_losses import LossOfScores
 from ..accelerated.outputs import VectorModel
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..solver_context import SolverContext

@@ -1,0 +1,215 @@
+"""Mean losses with their derivatives in predictions, for gradient methods."""
+
+from math import inf
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..._typing import Array
+from ...kernels import dot
+from ...losses.classes import to_probabilities
+from ...problems import Problem
+from .settings import QUASI_NEWTON as SETTINGS
+
+
+class Losses(Protocol):
+    """The losses at predictions Z + b, with the derivatives of the last ones.
+
+    Attributes
+    ----------
+    theta : ndarray
+        The dual point, or what a certificate takes for it.
+    sums : ndarray of shape (n_outputs,)
+        The derivatives in b, empty without intercepts.
+    dtype : dtype
+        The precision of products.
+    """
+
+    theta: Any
+    sums: Array
+    dtype: DTypeLike = np.float64
+
+    def predictions(self, coef: Array) -> Array:
+        """The predictions of coefficients, without intercepts."""
+
+    def evaluate(self, z: Array, b: Array) -> float:
+        """The mean loss at predictions z + b."""
+
+    def moved(self, z: Array, db: Array) -> Array:
+        """The predictions z + db."""
+
+    def gradient(self) -> Array:
+        """The gradient in the coefficients."""
+
+    def slope(self, along: Array) -> float:
+        """The derivative of the mean loss along changes of predictions."""
+
+    def curvature(self, along: Array) -> float:
+        """The second derivative of the mean loss along changes of predictions; 0 if unknown."""
+
+    def change_of_intercepts(self, along: Array | None = None) -> Array:
+        """The Newton step of the intercepts, with predictions that change as well."""
+
+
+class LossesOfValues(Losses):
+    """Losses of predictions of rows in memory, for one output or several."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.n_outputs = problem, problem.n_outputs
+        self.ones, self.sums = bool(problem.fit_intercept), np.empty(0)
+        # products that all outputs share are taken in the precision of X
+        if problem.design.shares_data:
+            self.dtype = problem.design.base.dtype
+
+    def predictions(self, coef: Array) -> Array:
+        return self.problem.design.matvec(coef.astype(self.dtype)).astype(np.float64)
+
+    def moved(self, z: Array, db: Array) -> Array:
+        return np.ravel(z.reshape(-1, self.n_outputs) + db) if self.ones else z
+
+
+class LossesOfRows(LossesOfValues):
+    """Losses with compiled derivatives."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        n, self.couples = problem.n_samples, bool(problem.loss.couples_outputs)
+        self.theta, self._slopes, self.h = np.empty(n), np.empty(n), np.empty(n)
+        self._factor = np.empty(n if self.couples else 0)
+        self._no_multipliers = np.zeros(n)
+
+    def evaluate(self, z: Array, b: Array) -> float:
+        problem, outputs = self.problem, (self._factor,) if self.couples else ()
+        loss, _ = problem.loss.evaluator.smoothed_derivatives(
+            problem.y, problem.weights, self._no_multipliers, self.moved(z, b), inf,
+            self.theta, self._slopes, self.h, *outputs,
+        )  # fmt: skip
+        if self.ones:
+            self.sums = self._sums(self._slopes)
+        return float(loss)
+
+    def _sums(self, rows: Array) -> Array:
+        table = rows.reshape(-1, self.n_outputs)
+        return cast(Array, np.ones(len(table)) @ table)
+
+    def gradient(self) -> Array:
+        rows = self._slopes.astype(self.dtype)
+        return self.problem.design.rmatvec(rows).astype(np.float64)
+
+    def slope(self, along: Array) -> float:
+        return dot(self._slopes, along)
+
+    def curvature(self, along: Array) -> float:
+        value = dot(self.h, along * along)
+        if self.couples:
+            e, along = (x.reshape(-1, self.n_outputs) for x in (self._factor, along))
+            value -= float(np.sum(np.einsum("ik,ik->i", e, along) ** 2))
+        return value
+
+    def change_of_intercepts(self, along: Array | None = None) -> Array:
+        if not self.ones:
+            return np.empty(0)
+        sums, hessian = self.sums.copy(), np.diag(self._sums(self.h))
+        e = self._factor.reshape(-1, self.n_outputs)
+        if self.couples:
+            hessian -= e.T @ e
+        if along is not None:
+            sums += self._sums(self.h * along)
+            if self.couples:
+                sums -= e.T @ np.einsum("ik,ik->i", e, along.reshape(e.shape))
+        return _newton_step(hessian, sums)
+
+
+class LossOfScores(Losses):
+    """A soft maximum over labelings, whose marginals are the dual point."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.sums = problem, np.empty(0)
+
+    def predictions(self, coef: Array) -> Array:
+        return self.problem.design.matvec(coef)
+
+    def evaluate(self, z: Array, b: Array) -> float:
+        loss, self.theta = self.problem.loss.value_and_theta(z)
+        self._slopes = self.problem.loss.weights * self.theta
+        return float(loss)
+
+    def moved(self, z: Array, db: Array) -> Array:
+        return z
+
+    def gradient(self) -> Array:
+        return self.problem.design.rmatvec(self._slopes)
+
+    def slope(self, along: Array) -> float:
+        return dot(self._slopes, along)
+
+    def curvature(self, along: Array) -> float:
+        return 0.0
+
+    def change_of_intercepts(self, along: Array | None = None) -> Array:
+        return self.sums
+
+
+class LossesOfClasses(LossesOfValues):
+    """The softmax loss of rows, from a table P of their probabilities of the classes."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        targets = problem.y.reshape(-1, self.n_outputs)
+        self._c = np.ascontiguousarray(problem.weights[:: self.n_outputs])
+        self._P, self._shares = np.empty(targets.shape), self._c @ targets
+        self._labels = np.arange(len(targets)), np.argmax(targets, axis=1)
+
+    def evaluate(self, z: Array, b: Array) -> float:
+        np.add(z.reshape(self._P.shape), b, out=self._P)
+        true_scores = self._P[self._labels]
+        largest, logarithms = to_probabilities(self._P)
+        if self.ones:
+            self.sums = self._c @ self._P - self._shares
+        return float(self._c @ (logarithms + (largest - true_scores)))
+
+    @property
+    def theta(self) -> Array:  # type: ignore[override]
+        return np.ravel(self._P) - self.problem.y
+
+    def gradient(self) -> Array:
+        slopes = (self._c[:, np.newaxis] * self._P).astype(self.dtype)
+        slopes[self._labels] -= self._c
+        return self.problem.design.rmatvec(np.ravel(slopes)).astype(np.float64)
+
+    def _means(self, along: Array) -> tuple[Array, Array]:
+        """A table of changes of predictions, and their means by the probabilities."""
+        table = along.reshape(self._P.shape)
+        return table, np.einsum("ik,ik->i", self._P, table)
+
+    def slope(self, along: Array) -> float:
+        table, means = self._means(along)
+        return float(self._c @ (means - table[self._labels]))
+
+    def curvature(self, along: Array) -> float:
+        table, means = self._means(along)
+        return float(self._c @ (np.einsum("ik,ik,ik->i", self._P, table, table) - means**2))
+
+    def change_of_intercepts(self, along: Array | None = None) -> Array:
+        if not self.ones:
+            return np.empty(0)
+        weighted, sums = self._c[:, np.newaxis] * self._P, self.sums
+        hessian = np.diag(self.sums + self._shares) - self._P.T @ weighted
+        if along is not None:
+            table, means = self._means(along)
+            sums = sums + np.einsum("ik,ik->k", weighted, table) - means @ weighted
+        return _newton_step(hessian, sums)
+
+
+def _newton_step(hessian: Array, sums: Array) -> Array:
+    """The step of intercepts, of which a shift of all may have no curvature."""
+    largest = float(np.max(hessian.diagonal())) or 1.0
+    hessian += SETTINGS.ridge_of_intercepts * largest * np.eye(len(hessian))
+    return cast(Array, -np.linalg.solve(hessian, sums))
+
+
+def losses_of(problem: Problem) -> LossesOfValues:
+    """The mean loss of a problem with a prediction for each target."""
+    is_softmax = problem.loss.of_classes and not problem.loss.has_kinks
+    return (LossesOfClasses if is_softmax else LossesOfRows)(problem)
