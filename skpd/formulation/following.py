@@ -42,7 +42,8 @@ def follow(
         if tol_by_moments is not None:
             penalised = alphas[: np.count_nonzero(alphas)]  # those of 0 are the last
             by_moments[: len(penalised)] = path_by_moments(problem, penalised, tol_by_moments)
-        problem = problem if all(by_moments) else problem.by_columns()
+        if by_moments.count(None) >= MANY_ALPHAS:
+            problem = problem.by_columns()
     for alpha, solution in zip(alphas, by_moments, strict=True):
         if stop.is_set():
             return
