@@ -1,8 +1,9 @@
 """The data matrix with its products and Gram matrices, for all layouts and precisions."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, wraps
 from math import fsum, inf
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +15,29 @@ from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .products_with_tables import canonical, product, transposed_product, with_columns
 
+T = TypeVar("T")
+
 NARROW = 250  # most columns of dense Gram matrices that compiled code forms, without copies
 FAR_NORM = 1e140  # norms of columns from here on, or below its inverse, are computed by scaling
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
+
+
+def keeps_last(method: Callable[..., T]) -> Callable[..., T]:
+    """A method of vectors whose last result is kept, as the next caller may ask for the same.
+
+    Classes one against the rest do, and the certificates of one model.
+    """
+    name = f"_last_{method.__name__}"
+
+    @wraps(method)
+    def keeping(design: "RowsOfSamples", *vectors: Any) -> T:
+        last, result = vars(design).get(name, (None, None))
+        if last is None or not all(map(np.array_equal, last, vectors)):
+            result = method(design, *vectors)
+            vars(design)[name] = [np.array(vector) for vector in vectors], result
+        return cast(T, result)
+
+    return keeping
 
 
 class RowsOfSamples:
@@ -236,6 +257,7 @@ class Design(RowsOfSamples):
         """The sums sum_i x_ij^2 rows_i, of shape (n_features,)."""
         return self.matrix.rmatvec_square(rows)
 
+    @keeps_last
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions X coef + intercept and bounds on their rounding errors."""
         if kernels.max_abs(coef) == 0.0:
@@ -305,6 +327,7 @@ class Design(RowsOfSamples):
             self.columns_that_seem_far(far), lambda: self.rmatvec(weights), self.shape[1]
         )
 
+    @keeps_last
     def shifted(self, shift: Array) -> "Design":
         """A copy of X with a number subtracted from every column.
 
@@ -376,8 +399,13 @@ class Design(RowsOfSamples):
 
     def row_norms(self) -> Array:
         """The Euclidean norms of the rows, of shape (n_samples,)."""
-        return np.sqrt(self.matrix.matvec_square(np.ones(self.shape[1])))
+        return np.sqrt(self._matvec_square(np.ones(self.shape[1])))
 
+    @keeps_last
+    def _matvec_square(self, coef: Array) -> Array:
+        return self.matrix.matvec_square(coef)
+
+    @keeps_last
     def column_norms(self, weights: Array) -> Array:
         """The norms sqrt(sum_i weights_i x_ij^2) of the columns, of shape (n_features,).
 

@@ -15,7 +15,7 @@ import numpy as np
 from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .design import Design, RowsOfSamples
+from .design import Design, RowsOfSamples, keeps_last
 from .gram import BLAS, OVERHEAD, PRODUCTS, SWEEPS, newton_cost
 
 LARGEST_MATRIX = 4000  # most coefficients of coupled outputs for which a matrix is formed, 128 MB
@@ -298,6 +298,7 @@ class SharedDesign(OutputsDesign):
         indices = positions_in(features, columns // self.n_outputs)
         return product[indices, columns % self.n_outputs]
 
+    @keeps_last
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions plus a constant, and bounds on their rounding errors.
 

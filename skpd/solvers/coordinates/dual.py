@@ -30,20 +30,22 @@ def takes_few_passes(problem: Problem) -> bool:
     """Whether few passes are likely for a problem with `has_square`.
 
     Their number grows with the rows of each feature, for the squared hinge loss faster than for
-    others. With an l1 norm, it grows with the ratio of the mean square of a row to n times the
-    weight of the squared l2 norm, and with a free intercept there are several rounds.
+    others, unless these are few of one class, most of which leave the passes. With an l1 norm, it
+    grows with the ratio of the mean square of a row to n times the weight of the squared l2 norm,
+    and with a free intercept there are several rounds.
     """
-    loss, most_rows = problem.loss, SELECTION.many_rows
+    loss, most_rows, d = problem.loss, SELECTION.many_rows, problem.n_coefficients
+    ridge = problem.alpha * _weights(problem)[1]
+    steepness = float(np.sum(problem.squares[:d])) / (ridge * problem.n_samples)
     if not loss.linear_tails:
         is_squared_hinge = loss.of_labels and loss.quadratic_conjugate
         most_rows = SELECTION.rows_of_squared_hinge if is_squared_hinge else 0
+        leaves_few = is_squared_hinge and problem.null_objective <= SELECTION.rare_class
+        if leaves_few and problem.null_objective * steepness <= SELECTION.steepness_of_rare:
+            most_rows = SELECTION.rows_of_rare_class
     if problem.n_samples >= most_rows * problem.n_variables:
         return False
-    if problem.penalty.is_quadratic:
-        return True
-    square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
-    ridge = problem.alpha * _weights(problem)[1]
-    return not problem.fit_intercept and square_of_rows <= ridge * problem.n_samples
+    return bool(problem.penalty.is_quadratic or (not problem.fit_intercept and steepness <= 1.0))
 
 
 def _weights(problem: Problem) -> tuple[float, float]:
