@@ -45,6 +45,7 @@ class RowsOfSamples:
 
     shape: tuple[int, int]
 
+    shares_data: ClassVar[bool] = False  # whether several outputs have the same X
     most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
     # whether features are in products with bounds on errors, but in no others
     leaves_features_out: ClassVar[bool] = False

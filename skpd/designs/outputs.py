@@ -53,8 +53,6 @@ class OutputsDesign(RowsOfSamples):
     n_rows : int
     """
 
-    shares_data: ClassVar[bool] = False  # whether all outputs have the same X
-
     def __init__(self, parts: list[Design], rows: list[Indices | slice], n_rows: int) -> None:
         self.parts, self.row_indices = parts, rows
         self.n_outputs, self.n_inputs = len(parts), parts[0].shape[1]

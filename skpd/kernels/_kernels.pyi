@@ -326,22 +326,6 @@ class NewtonSettings:
         /,
     ) -> None: ...
 
-def softmax_derivatives(
-    y: Array,
-    weights: Array,
-    z: Array,
-    n_outputs: int,
-    derivative: Array,
-    gradient: Array,
-    curvature: Array,
-    factor: Array,
-    /,
-) -> tuple[float, float]:
-    """Writes the derivatives of the softmax loss; returns its primal and dual sums.
-
-    All vectors have an entry for each output of each row.
-    """
-
 class OrderedPinballs:
     """The pinball losses of quantiles (K) in order; all vectors have n K entries."""
 

@@ -6,7 +6,7 @@ See `skpd.losses.coupled_outputs` for the properties shared by all losses of sev
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf, log2
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,16 @@ ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in 
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
 
 
+def _row_sums(table: Array) -> Array:
+    """The sums of rows, for which a product is several times as fast as `numpy.sum`."""
+    return cast(Array, table @ np.ones(table.shape[1]))
+
+
+def _sums_of_products(table: Array, other: Array) -> Array:
+    """The sums over the products of rows."""
+    return np.einsum("ik,ik->i", table, other)
+
+
 class LabelLoss(RankOneLoss):
     """A loss of the scores of all classes; dual points are p - e_y with p in the simplex."""
 
@@ -34,7 +44,7 @@ class LabelLoss(RankOneLoss):
 
     def _ahead(self, y: Array, z: Array) -> Array:
         """The differences z_k - z_y from the row's own class, of shape (n_rows, n_classes)."""
-        return z - np.sum(z * y, axis=1, keepdims=True)
+        return z - _sums_of_products(z, y)[:, np.newaxis]
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         """The loss of the lowest score of the row's class and the highest ones of the others."""
@@ -43,7 +53,7 @@ class LabelLoss(RankOneLoss):
             low, error = (self._table(np.broadcast_to(x, z.size)) for x in (z_low, error))
             ahead = self._ahead(y, z)
             errors = error + np.abs(low)
-            errors = errors + np.sum(errors * y, axis=1, keepdims=True)
+            errors = errors + _sums_of_products(errors, y)[:, np.newaxis]
             errors = errors + (errors > 0.0) * 8.0 * EPSILON * (np.abs(ahead) + errors)
             ahead = ahead + np.where(y > 0.0, 0.0, errors + 2.0 * EPSILON * np.abs(ahead))
             return self._shared(self._of_ahead(y, ahead) * (1.0 + (64.0 + y.shape[1]) * EPSILON))
@@ -64,15 +74,15 @@ class LabelLoss(RankOneLoss):
     def _others(self, y: Array, theta: Array) -> tuple[Array, Array]:
         """The probabilities of the classes other than the row's own, and their sums over k."""
         others = np.where(self._table(y) > 0.0, 0.0, self._table(theta))
-        return others, np.sum(others, axis=1)
+        return others, _row_sums(others)
 
     def project_dual(self, y: Array, theta: Array) -> Array:
         others, _ = self._others(y, np.nan_to_num(theta, posinf=1.0, neginf=0.0))
         others = np.clip(others, 0.0, 1.0)
         # 1 - total is the probability of the row's class, which rounding must not make negative
-        total, max_total = np.sum(others, axis=1), self._inside
+        total, max_total = _row_sums(others), self._inside
         others *= np.where(total > max_total, max_total / np.maximum(total, 1.0), 1.0)[:, None]
-        true_class = -np.sum(others, axis=1, keepdims=True)
+        true_class = -_row_sums(others)[:, np.newaxis]
         return np.ravel(np.where(self._table(y) > 0.0, true_class, others))
 
     def spread(self, y: Array, theta: Array) -> Array:
@@ -156,7 +166,7 @@ def to_probabilities(scores: Array) -> tuple[Array, Array]:
     largest = np.max(scores, axis=1)
     scores -= largest[:, np.newaxis]
     np.exp(scores, out=scores)
-    total = scores @ np.ones(scores.shape[1])
+    total = _row_sums(scores)
     scores *= (1.0 / total)[:, np.newaxis]
     return largest, np.log(total)
 
@@ -207,7 +217,7 @@ class Softmax(LabelLoss):
         largest = ahead[rows, first]  # at least 0, without cancellation
         terms = np.exp(ahead - largest[:, np.newaxis])
         terms[rows, first] = 0.0
-        return largest + np.log1p(np.sum(terms, axis=1))
+        return largest + np.log1p(_row_sums(terms))
 
     def probabilities(self, z: Array) -> Array:
         """The probabilities of the classes, of shape (n_rows, n_classes)."""
@@ -220,14 +230,14 @@ class Softmax(LabelLoss):
     def _dual_values(self, y: Array, theta: Array) -> Array:
         others, total = self._others(np.ravel(y), np.ravel(theta))
         of_true_class = np.maximum(1.0 - total, 0.0)  # 1 - total may be negative by rounding
-        return -(np.sum(xlogy(others, others), axis=1) + xlog1py(of_true_class, -total))
+        return -(_row_sums(xlogy(others, others)) + xlog1py(of_true_class, -total))
 
     def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         others, total = self._others(y, theta)
         weights, sums = self._of_rows(weights), []
         for t in scales:
             p, total_others = t * others, t * total
-            entropy = -(np.sum(xlogy(p, p), axis=1) + xlog1py(1.0 - total_others, -total_others))
+            entropy = -(_row_sums(xlogy(p, p)) + xlog1py(1.0 - total_others, -total_others))
             # the slope of (1 - s) log(1 - s) is below 40 in size where 1 - s >= n EPSILON
             moved = (32.0 + self.n_outputs) * EPSILON * (entropy + 2.0 * total_others)
             moved += 40.0 * self.n_outputs * EPSILON * total_others

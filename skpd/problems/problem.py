@@ -85,7 +85,10 @@ class Problem(ProblemParts):
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
         changed = self.lift.regularisation_at(self.regularisation, alpha)
-        return replace(self, regularisation=changed)
+        other = replace(self, regularisation=changed)
+        if self.null is self.rows.null:  # then the bound is the same as well
+            vars(other)["null_lower_bound"] = self.null_lower_bound
+        return other
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
         """The problem with another penalty and alpha, for the same rows."""

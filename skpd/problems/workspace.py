@@ -1,9 +1,27 @@
 """The cache of one run of a solver, or of the runs along a path (`Workspace`)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from .._typing import Array
 from ..penalties import Penalty
 from .interfaces import Rows
+
+
+class Descent(NamedTuple):
+    """A solution along a path by gradients, with its predictions.
+
+    Attributes
+    ----------
+    log_alpha : float
+    model : tuple of ndarray
+        The coefficients, the intercepts and the predictions without intercepts.
+    is_slow : bool
+        Whether steps were too slow.
+    """
+
+    log_alpha: float
+    model: tuple[Array, Array, Array]
+    is_slow: bool
 
 
 class Workspace:
@@ -38,6 +56,8 @@ class Workspace:
         another method may be faster.
     solved : object
         The state that the method of multipliers passes from one run to the next.
+    descents : list of Descent
+        The last two solutions of L-BFGS.
     sums : CachedSums or None
         The sums of the last model and dual point of rows in shards.
     """
@@ -51,4 +71,5 @@ class Workspace:
         self.row_space: Any = None
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
+        self.descents: list[Descent] = []
         self.sums: Any = None

@@ -208,7 +208,11 @@ class Monitor:
         for share in SHARES:
             coef: Array = np.asarray(share * self._coef, dtype=self.precision)
             intercept = self.precision.type(self._intercept)
-            primal = primal_objective(self.problem, coef, np.float64(intercept), self._accuracy)
+            if np.array_equal(coef, self._coef) and np.array_equal(intercept, self._intercept):
+                primal = self.primal
+            else:
+                own = coef, np.float64(intercept), self._accuracy
+                primal = primal_objective(self.problem, *own)
             if np.isfinite(primal):
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return

@@ -73,6 +73,11 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     at_once = step <= SETTINGS.small_step and not warm and cost < inf
     at_once = at_once and (loss.linear_tails or _is_far_without_intercept(problem))
     has_square, trials = ENGINES["dual-descent"].supports(problem), []
+    is_tall = problem.n_samples >= SETTINGS.rows_of_gradients * problem.n_variables
+    is_tall = is_tall and problem.design.n_entries >= SETTINGS.least_entries_of_gradients
+    if warm and is_tall and not loss.piecewise_quadratic and ENGINES["l-bfgs"].supports(problem):
+        options = {"max_steps": SETTINGS.gradients_of_output}
+        trials.append(Attempt("l-bfgs", "few gradients from a near solution", options=options))
     if by_newton and not at_once:
         trials.append(Attempt("multipliers", BY_PARTS, budget))
     if not (has_square or few_features) and ENGINES["l-bfgs"].supports(problem):
@@ -103,7 +108,7 @@ def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
     """Squared l2 penalties on wide tables: few passes of dual descent, then the row space."""
     (n, d), outputs = problem.design.shape, problem.rows.of_outputs
     trials = []
-    if not outputs and ENGINES["dual-descent"].supports(problem):
+    if not (outputs or warm) and ENGINES["dual-descent"].supports(problem):
         budget = n * n * d / BLAS  # the cost of the Gram matrix of the rows
         trials.append(Attempt("dual-descent", "a few passes may suffice", budget))
     usual = (_several_outputs if outputs else _parts)(problem, warm)

@@ -46,9 +46,11 @@ def auto(context: SolverContext) -> None:
         limits = {"budget": attempt.budget} if attempt.budget < inf else {}
         # a trial may have many cheap iterations: half of them are left to later methods
         max_iter = monitor.n_iter + (context.left + 1) // 2 if n_later else context.max_iter
+        n_before = monitor.n_iter
         with suppress(np.linalg.LinAlgError):  # the next method is tried
             method.run(context._replace(max_iter=max_iter), **limits, **attempt.options)
-        context = context._replace(start=monitor.best)
+        if monitor.n_iter > n_before:  # otherwise the start is that of the next method
+            context = context._replace(start=monitor.best)
 
 
 def _cached(problem: Problem, warm: bool) -> list[Attempt]:

@@ -19,6 +19,10 @@ class SelectionSettings:
     # The most steps of L-BFGS before Newton steps, near a solution for another alpha, and for
     # several outputs, whose Newton steps cost most
     gradients_of_outputs: int = 150
+    # and for one output from the solution for another alpha, from so many rows for each variable
+    gradients_of_output: int = 4
+    rows_of_gradients: int = 2
+    least_entries_of_gradients: int = 500_000
     # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
     long_run: float = 1e10
     # The same for penalties of singular values, 0.25 s: a step has a decomposition of as many

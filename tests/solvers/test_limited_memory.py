@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import skpd
 from skpd.losses import Softmax
-from skpd.solvers.accelerated.limited_memory import _between, _is_slow
+from skpd.problems.workspace import Descent
+from skpd.solvers.accelerated.limited_memory import _between, _is_slow, _predicted
 
 LAYOUTS = {
     "rows": np.ascontiguousarray, "columns": np.asfortranarray, "sparse": sp.csr_array,
@@ -100,3 +101,37 @@ def test_when_a_run_counts_as_slow():
     assert not _is_slow(list(fast), 1e-6, 150) and _is_slow(list(slow), 1e-6, 150)
     assert not _is_slow(list(slow[:5]), 1e-6, 150)  # too early to say
     assert _is_slow([1.0] * 20, 1e-6, 150) and not _is_slow([*fast, 0.0], 1e-6, 150)
+
+
+@pytest.mark.parametrize("steepness", [0.0, 2.0])  # with the second, steps become too slow
+def test_paths_on_tall_tables(steepness, rng):
+    n, d = 12_000, 50
+    X = rng.normal(size=(n, d)) * np.arange(1.0, d + 1.0) ** -steepness
+    X = X @ np.linalg.qr(rng.normal(size=(d, d)))[0]
+    y = X[:, :5].sum(axis=1) + rng.logistic(size=n) > 0.0
+    alphas = np.geomspace(1.0, 1e-5, 8)
+    path = skpd.regularization_path(skpd.LogisticPD(tol=1e-6), X, y, alphas=alphas)
+    assert np.all(path.converged)
+    for k in (2, 5, 7):
+        best = LogisticRegression(
+            C=1.0 / (n * alphas[k]), solver="newton-cholesky", tol=1e-10, max_iter=1000
+        ).fit(X, y)
+        margins = X @ best.coef_[0] + best.intercept_
+        value = np.logaddexp(0.0, np.where(y, -margins, margins)).mean()
+        value += alphas[k] / 2.0 * float(best.coef_[0] @ best.coef_[0])
+        certificate = path.certificates[k]
+        assert certificate.dual <= value * (1.0 + 1e-12)
+        assert certificate.primal <= value + 1e-6 * np.log(2.0)
+
+
+def test_predictions_along_a_path():
+    """They are linear in the logarithm of alpha, over no longer a step than the last one."""
+
+    def model(x):
+        return np.array([x]), np.array([2.0 * x]), np.array([-x])
+
+    first, last = Descent(0.0, model(1.0), False), Descent(-1.0, model(3.0), False)
+    assert_allclose(_predicted([first, last], -1.5), [[4.0], [8.0], [-4.0]])
+    assert_allclose(_predicted([first, last], -9.0), [[5.0], [10.0], [-5.0]])
+    assert_allclose(_predicted([first, last], -0.5), [[3.0], [6.0], [-3.0]])
+    assert_allclose(_predicted([last], -2.0), [[3.0], [6.0], [-3.0]])

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
+from ...problems.workspace import Descent
 from ..solver_context import SolverContext
 from .certified_estimates import EstimateSchedule, Result, within
 from .mean_losses import losses_of
@@ -37,16 +38,19 @@ class Iterate:
     ridge : float
     squares : ndarray of shape (n_coefficients,)
         The weighted sums of squares of the columns, for the units of the first Hessian.
+    z : ndarray, default=None
+        The predictions of the coefficients, if they are known.
     """
 
     def __init__(
-        self, losses: Any, coef: Array, intercept: Any, ridge: float, squares: Array
-    ) -> None:
+        self, losses: Any, coef: Array, intercept: Any, ridge: float, squares: Array,
+        z: Array | None = None,
+    ) -> None:  # fmt: skip
         self.losses, self.ridge = losses, ridge
         self.w, self.b = np.array(coef), np.zeros(losses.problem.n_outputs) + intercept
         diagonal = SETTINGS.curvature * squares + ridge
         self.units = 1.0 / np.where((diagonal > 0.0) & (diagonal < inf), diagonal, 1.0)
-        self.z = losses.predictions(self.w)
+        self.z = losses.predictions(self.w) if z is None else z
         self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=SETTINGS.memory)
         self.loss = losses.evaluate(self.z, self.b)
         self._settle(SETTINGS.first_sums)
@@ -143,8 +147,8 @@ class Iterate:
         self._settle(SETTINGS.last_sums * self._gap_of_coefficients)
         problem = self.losses.problem
         # in the precision of the data, which that of a model is, as a model is certified
-        w = self.w.astype(self.losses.dtype)
-        coef, intercept = problem.split(np.append(w, self.b))
+        variables = np.append(self.w, self.b).astype(self.losses.dtype).astype(np.float64)
+        coef, intercept = problem.split(variables)
         if problem.has_values:
             return Point(coef, intercept, np.copy(self.losses.theta))
         return Point(coef, intercept, problem.dual_point_of(coef, intercept))
@@ -177,7 +181,13 @@ def quasi_newton(
     """
     problem, context = context.problem, within(context, budget, STEPS.step_overhead)
     ridge, squares = problem.penalty.without_ridge()[0], problem.squares[: problem.n_coefficients]
-    coef, intercept = context.first.coef, context.first.intercept
+    coef, intercept, z = context.first.coef, context.first.intercept, None
+    descents = [] if problem.workspace is None else problem.workspace.descents
+    if context.start is not None and descents:
+        if descents[-1].is_slow:
+            return
+        if np.allclose(coef, descents[-1].model[0], rtol=SETTINGS.same_coefficient):
+            coef, intercept, z = _predicted(descents, log(problem.alpha))
     n_sampled = problem.n_samples // SETTINGS.sample
     if context.start is None and n_sampled >= SETTINGS.rows_of_output * problem.n_outputs**2:
         sample = problem.of_rows(problem.rows.random_sample(n_sampled))
@@ -186,11 +196,20 @@ def quasi_newton(
             if first.gap <= SETTINGS.sample_gap * problem.objective_unit or not first.step():
                 break
         coef, intercept = first.w, first.b
-    minimise(
-        context,
-        Iterate(losses_of(problem), coef, intercept, problem.alpha * ridge, squares),
-        max_steps,
-    )
+    start = coef, intercept, problem.alpha * ridge, squares, z
+    iterate = Iterate(losses_of(problem), *start)
+    minimise(context, iterate, max_steps)
+    model, is_slow = (iterate.w, iterate.b, iterate.z), not context.monitor.done
+    descents[:] = [*descents[-1:], Descent(log(problem.alpha), model, is_slow)]
+
+
+def _predicted(descents: list[Descent], log_alpha: float) -> tuple[Array, ...]:
+    """The model for an alpha with its predictions, linear in the logarithm of alpha."""
+    first, last = descents[0], descents[-1]
+    share = 0.0
+    if first.log_alpha > last.log_alpha > log_alpha:
+        share = min((last.log_alpha - log_alpha) / (first.log_alpha - last.log_alpha), 1.0)
+    return tuple(x + share * (x - y) for x, y in zip(last.model, first.model, strict=True))
 
 
 def minimise(context: SolverContext, iterate: Iterate, max_steps: int | None = None) -> None:
@@ -212,7 +231,7 @@ def minimise(context: SolverContext, iterate: Iterate, max_steps: int | None = N
 
 def _is_slow(gaps: list[float], goal: float, max_steps: int) -> bool:
     """Whether the gap decreases too slowly to reach the goal in so many steps."""
-    window, n = SETTINGS.window, len(gaps) - 1
+    window, n = min(SETTINGS.window, max_steps // 2), len(gaps) - 1
     if n < window:
         return False
     before, now = gaps[-1 - window], gaps[-1]

@@ -100,6 +100,8 @@ class QuasiNewtonSettings:
 
     # The steps from whose gaps the number that is left is estimated
     window: int = 12
+    # The relative difference of coefficients that count as the same, as models are rounded
+    same_coefficient: float = 1e-6
 
 
 QUASI_NEWTON = QuasiNewtonSettings()
