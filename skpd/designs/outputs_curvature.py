@@ -147,7 +147,9 @@ class OutputColumns:
 
     def predictions(self, table: Array) -> Array:
         """The predictions of a table of coefficients, of shape (n_samples, n_outputs)."""
-        z = self.subset.matmul(table[: len(self.features)], np.arange(len(self.features)))
+        coefs, every = table[: len(self.features)], np.arange(len(self.features))
+        # steps are far less precise than products in the precision of X
+        z = self.subset.matmul(coefs.astype(self.subset.dtype), every).astype(np.float64)
         return z + table[-1] if self.ones else z
 
     def of_rows(self, z: Array) -> Array:
@@ -157,12 +159,13 @@ class OutputColumns:
 
     def gradient(self, rows: Array) -> Array:
         """The product X' rows on the working set, 0 for other entries."""
-        table = self._and_ones(self.subset.rmatmul(rows), rows)
+        product = self.subset.rmatmul(rows.astype(self.subset.dtype)).astype(np.float64)
+        table = self._and_ones(product, rows)
         return table if self._is_whole else np.where(self.mask, table, 0.0)
 
     def _and_ones(self, table: Array, rows: Array) -> Array:
         """Sums over the rows for each feature, followed by those for the column of ones."""
-        return np.vstack([table, rows.sum(axis=0)]) if self.ones else table
+        return np.vstack([table, np.ones(len(rows)) @ rows]) if self.ones else table
 
     def times(self, table: Array) -> Array:
         """The product of the curvature on the working set with a table of coefficients."""

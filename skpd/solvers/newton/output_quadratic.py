@@ -121,7 +121,8 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
     decreases the model.
     """
     R, scale, turns = R.copy(), 1.0, QUADRATIC.sweeps_by_columns
-    for _ in range(QUADRATIC.most_rounds):
+    next_step, pause = 0, 1  # the round of the next Newton step, and the rounds after one fails
+    for k in range(QUADRATIC.most_rounds):
         for _ in range(SETTINGS.most_bounds):
             after, gradient = P.copy(), R.copy()
             for _ in range(turns):  # each ends when the set of non-zero rows does not change
@@ -139,8 +140,12 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
             break
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
             _shift_to_zero(P[: len(H.features)])
+        if k < next_step:
+            continue
         moved = newton_step(H, P, R, terms, tol)
         turns = QUADRATIC.sweeps_by_columns if moved else SETTINGS.sweeps_without_steps
+        pause = 1 if moved else 2 * pause
+        next_step = k + pause
 
 
 def _shift_to_zero(P: Array) -> None:
