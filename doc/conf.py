@@ -166,6 +166,7 @@ READING_ORDER = [
     "plot_three_penalties.py",
     "plot_grid_search_pipeline.py",
     "plot_path_cv.py",
+    "plot_probing_embeddings.py",
     "plot_proven_zeros.py",
     "plot_probabilities.py",
     "plot_robust_svm.py",

@@ -12,7 +12,7 @@ class SelectionSettings:
     # constant and its product with the mean square of a row over n times the ridge up to which,
     # with up to so many rows for each variable, 10 and 50 classes take half the time
     rare_class: float = 0.5
-    steepness_of_rare: float = 5.0
+    steepness_of_rare: float = 10.0
     rows_of_rare_class: int = 100
     # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
     small_step: float = 4e5
