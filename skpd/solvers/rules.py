@@ -73,15 +73,8 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     at_once = step <= SETTINGS.small_step and not warm and cost < inf
     at_once = at_once and (loss.linear_tails or _is_far_without_intercept(problem))
     has_square, trials = ENGINES["dual-descent"].supports(problem), []
-    is_tall = problem.n_samples >= SETTINGS.rows_of_gradients * problem.n_variables
-    is_tall = is_tall and problem.design.n_entries >= SETTINGS.least_entries_of_gradients
-    if warm and is_tall and not loss.piecewise_quadratic and ENGINES["l-bfgs"].supports(problem):
-        options = {"max_steps": SETTINGS.gradients_of_output}
-        trials.append(Attempt("l-bfgs", "few gradients from a near solution", options=options))
     if by_newton and not at_once:
         trials.append(Attempt("multipliers", BY_PARTS, budget))
-    if not (has_square or few_features) and ENGINES["l-bfgs"].supports(problem):
-        trials.append(Attempt("l-bfgs", "more features than a Newton step can handle", budget))
     if not by_newton:
         trials.extend(_gradients_before_cones(problem, cost, warm))
     comes_first = penalty.is_quadratic or not at_once
@@ -90,7 +83,23 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
             budget = min(SETTINGS.descent_steps * step, budget)
         trials.insert(0, Attempt("dual-descent", "a squared l2 penalty", budget))
     again = [Attempt("multipliers", UNLIMITED)] if by_newton else []
-    return [*trials, *_cones(problem, cost, again)]
+    return [*_gradients(problem, warm), *trials, *_cones(problem, cost, again)]
+
+
+def _gradients(problem: Problem, warm: bool) -> list[Attempt]:
+    """L-BFGS from a solution for another alpha, for sparse tables, and for many features."""
+    if problem.loss.piecewise_quadratic or not ENGINES["l-bfgs"].supports(problem):
+        return []
+    rows, entries = problem.n_samples / problem.n_variables, problem.design.n_entries
+    from_near = rows >= SETTINGS.rows_of_gradients and entries >= SETTINGS.entries_of_gradients
+    if warm and from_near:
+        few = {"max_steps": SETTINGS.gradients_from_near}
+        return [Attempt("l-bfgs", "few gradients from a near solution", options=few)]
+    by_newton = problem.design.dense or rows > SETTINGS.rows_of_gradients
+    if by_newton and problem.n_coefficients <= NEWTON.largest_working_set:
+        return []
+    many = {"max_steps": SETTINGS.gradients}
+    return [Attempt("l-bfgs", "a step costs two products", options=many)]
 
 
 def _tall_table(problem: Problem, warm: bool) -> list[Attempt]:
@@ -188,7 +197,7 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
         usual = _outputs_in_parts(problem, cost, warm, last)
         if ENGINES["l-bfgs"].supports(problem):
             reason = "gradients of all outputs in one product"
-            options = {"max_steps": SETTINGS.gradients_of_outputs}
+            options = {"max_steps": SETTINGS.gradients}
             return [Attempt("l-bfgs", reason, options=options), *usual]
         return usual
     if ENGINES["singular-gradient"].supports(problem):

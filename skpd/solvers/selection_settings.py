@@ -16,13 +16,13 @@ class SelectionSettings:
     rows_of_rare_class: int = 100
     # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
     small_step: float = 4e5
-    # The most steps of L-BFGS before Newton steps, near a solution for another alpha, and for
-    # several outputs, whose Newton steps cost most
-    gradients_of_outputs: int = 150
-    # and for one output from the solution for another alpha, from so many rows for each variable
-    gradients_of_output: int = 4
+    # The most steps of L-BFGS that may be expected, for several outputs and for sparse tables; and
+    # from the solution for another alpha, for one output with so many rows for each variable and
+    # entries of X at least
+    gradients: int = 150
+    gradients_from_near: int = 4
     rows_of_gradients: int = 2
-    least_entries_of_gradients: int = 500_000
+    entries_of_gradients: int = 500_000
     # The cost of a run of Newton steps above which gradient methods are tried first, 10 s
     long_run: float = 1e10
     # The same for penalties of singular values, 0.25 s: a step has a decomposition of as many
