@@ -186,8 +186,8 @@ class Design(RowsOfSamples):
         return float(np.finfo(self.dtype).eps)
 
     def table(self, columns: Indices) -> Array:
-        """A subset of the columns as a dense array of float64."""
-        table = self._X[:, columns]
+        """Distinct columns as a dense array of float64, for all of them without a copy."""
+        table = self._X if len(columns) == self.shape[1] else self._X[:, columns]
         return np.asarray(table.toarray() if sp.issparse(table) else table, dtype=np.float64)
 
     def rows_as_they_are(self, indices: Indices) -> Table:

@@ -205,6 +205,7 @@ class _Rows:
     inside: Indices
     slack: Array
     change: Array
+    _of_theta: list[tuple[float, float]] | None = None  # the sums of theta
 
     def table(self, directions: list[Direction]) -> Array:
         """The directions times slack and square roots of the weights, one in each column."""
@@ -217,8 +218,17 @@ class _Rows:
     scales = computed(lambda self: np.sqrt(self.problem.weights[self.inside]) * self.slack)
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
-        parts = [self.theta, self.change] if self.change.any() else [self.theta]
-        return [_sum(self.problem, f, parts) for f in directions]
+        """The sums of the dual point and its change, with bounds on their errors."""
+        if self._of_theta is None:
+            self._of_theta = [_sum(self.problem, f, self.theta) for f in directions]
+        if not self.change.any():
+            return self._of_theta
+        changes = [_sum(self.problem, f, self.change) for f in directions]
+        sums = []
+        for (value, bound), (more, error) in zip(self._of_theta, changes, strict=True):
+            both = value + more
+            sums.append((both, (bound + error + EPSILON * abs(both)) * (1.0 + 8.0 * EPSILON)))
+        return sums
 
     def add(self, q: Array) -> None:
         """Add a change q, in units of slack over the square roots of the weights."""
@@ -356,15 +366,14 @@ def _of_features(problem: ProblemParts, features: Indices, rows: Indices) -> lis
     return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
 
 
-def _sum(problem: ProblemParts, direction: Direction, parts: list[Array]) -> tuple[float, float]:
-    """The sum of c_i f_i theta_i for a dual point given in parts, with a bound on its error."""
+def _sum(problem: ProblemParts, direction: Direction, theta: Array) -> tuple[float, float]:
+    """The sum of c_i f_i theta_i, with a bound on its error."""
     weights, value, bound = problem.weights, 0.0, 0.0
-    for part in parts:
-        for factor in (direction.values, direction.low):
-            if factor is not None:
-                term, rounding = kernels.compensated_dot(weights, part, factor)
-                value, bound = value + term, bound + rounding
-                bound += EPSILON * abs(value)
-        if direction.error is not None:
-            bound += (1.0 + 1e-6) * kernels.dot(weights * direction.error, np.abs(part))
+    for factor in (direction.values, direction.low):
+        if factor is not None:
+            term, rounding = kernels.compensated_dot(weights, theta, factor)
+            value, bound = value + term, bound + rounding
+            bound += EPSILON * abs(value)
+    if direction.error is not None:
+        bound += (1.0 + 1e-6) * kernels.dot(weights * direction.error, np.abs(theta))
     return value, bound * (1.0 + 8.0 * EPSILON)

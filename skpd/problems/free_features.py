@@ -80,7 +80,11 @@ def in_units(table: Array, heavy: Mask) -> tuple[Array, Indices]:
     overflow nor vanish. Most columns stay as they are, with the exponent 0. Beside columns in
     other units the rows that are not ``heavy``, which have no weight, are 0.
     """
-    _, exponents = np.frexp(np.max(np.abs(table), axis=0, initial=0.0, where=heavy[:, np.newaxis]))
+    if heavy.all() and len(table):  # without copies
+        largest = np.maximum(np.max(table, axis=0), -np.min(table, axis=0))
+    else:
+        largest = np.max(np.abs(table), axis=0, initial=0.0, where=heavy[:, np.newaxis])
+    _, exponents = np.frexp(largest)
     exponents[np.abs(exponents) <= PLAIN] = 0
     if exponents.any():
         table = np.where(heavy[:, np.newaxis], table, 0.0)

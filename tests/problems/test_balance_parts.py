@@ -120,26 +120,29 @@ def test_sums_of_a_direction_and_a_point_in_parts(rng):
     """Their errors are those of precise products, and of what the values miss."""
     problem = problem_of(rng, Hinge(), L1())
     c, n = problem.weights, 14
-    parts = [rng.normal(size=n), 1e-12 * rng.normal(size=n)]
+    theta, change = rng.normal(size=n), 1e-12 * rng.normal(size=n)
     values, low, error = rng.normal(size=n), 1e-17 * rng.normal(size=n), 1e-30 * rng.random(n)
     for direction in (Direction(values), Direction(values, low), Direction(values, low, error)):
-        value, bound = balance._sum(problem, direction, parts)
-        exact, expected, total = Fraction(0), 0.0, 0.0
-        for part in parts:
+        rows = balance._Rows(problem, theta, np.arange(n), np.ones(n), np.zeros(n))
+        exact, least, most = Fraction(0), 0.0, 0.0
+        for part in (theta, change):
+            total = 0.0
             for factor in direction[:2]:
                 if factor is not None:
                     exact += exact_sum(c, part, factor)
                     term, rounding = kernels.compensated_dot(c, part, factor)
                     total += term
-                    expected += rounding
-                    expected += EPSILON * abs(total)
+                    least, most = least + rounding, most + rounding + 2.0 * EPSILON * abs(total)
             if direction.error is not None:
-                expected += (1.0 + 1e-6) * float(c * direction.error @ np.abs(part))
-        assert abs(Fraction(value) - exact) <= Fraction(bound)
-        assert_allclose(bound, expected * (1.0 + 8.0 * EPSILON), rtol=8e-16)
+                missed = float(c * direction.error @ np.abs(part))
+                least, most = least + missed, most + 1.01 * missed
+            ((value, bound),) = rows.sums([direction])
+            assert abs(Fraction(value) - exact) <= Fraction(bound)
+            assert least <= bound <= 1.01 * most + 2.0 * EPSILON * abs(value)
+            rows.change = change
     only = Direction(np.zeros(n), None, error)
-    _, bound = balance._sum(problem, only, parts[:1])
-    assert_allclose(bound, (1.0 + 1e-6) * (c * error @ np.abs(parts[0])), rtol=1e-8)
+    _, bound = balance._sum(problem, only, theta)
+    assert_allclose(bound, (1.0 + 1e-6) * (c * error @ np.abs(theta)), rtol=1e-8)
 
 
 # The change and the rest
@@ -185,7 +188,8 @@ def test_changes_and_rests_are_those_of_the_formulas(loss, penalty, fit_intercep
     share = np.max(np.abs(found.change[inside]) / room[inside])
     assert_allclose(found.share, share, rtol=1e-14)
     assert_array_equal(found.endpoint, theta + found.change / found.share)
-    left = [balance._sum(problem, f, [theta, found.change]) for f in directions]
+    both = balance._Rows(problem, theta, np.arange(14), room, found.change)
+    left = both.sums(directions)
     left = np.array([abs(value) + error for value, error in left])
     least = np.linalg.svd(A / sizes, compute_uv=False)[-1]
     rest = 2.0 * np.sum(left / sizes) / least

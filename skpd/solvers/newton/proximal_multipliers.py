@@ -88,6 +88,7 @@ def _begin(context: SolverContext) -> "_Rounds":
     sample_run = _begin(
         context._replace(problem=sample, monitor=monitor, max_iter=SETTINGS.sample_steps)
     )
+    sample_run.is_sample = True
     sample_run.rounds()
     run.go_on_from(sample_run)
     return run
@@ -139,6 +140,8 @@ class _Rounds:
         The largest cost of the steps that are left. The first step of a run may exceed it.
     stalled : bool
         Whether the run has to end unfinished.
+    is_sample : bool
+        Whether the rows are a sample of those of another run.
     last : PathSolution or None
         The solution for another alpha, if the run starts from it.
     expected : ndarray or None
@@ -161,7 +164,7 @@ class _Rounds:
         self.steps = NewtonSteps(problem, self.envelope, monitor)
         self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
         self.n_iter = self.began_at = monitor.n_iter
-        self.budget, self.stalled = np.inf, False
+        self.budget, self.stalled, self.is_sample = np.inf, False, False
         self.last = last
         self.expected: np.ndarray | None = None
         if last is not None:
@@ -283,8 +286,14 @@ class _Rounds:
     # Certificates
 
     def certify_if_due(self) -> None:
-        """Compute a certificate if it may end the run, and from time to time."""
-        if self.is_on_all and self.schedule.is_due(self.n_iter, *self.iterate.bounds):
+        """Compute a certificate if it may end the run, and from time to time.
+
+        For a sample, whose model is only a start, the estimate of the gap suffices.
+        """
+        if self.is_sample:
+            gap, primal = self.iterate.bounds
+            self.stalled |= gap <= self.monitor.goal_at(primal, primal - gap)
+        elif self.is_on_all and self.schedule.is_due(self.n_iter, *self.iterate.bounds):
             self.monitor.check(self.n_iter, self.iterate.point())
 
     def certify_the_last(self) -> None:
