@@ -1,7 +1,7 @@
 """Checks of data and of the parameters of losses and penalties, and of declared properties."""
 
 from collections.abc import Callable, Iterable
-from math import inf
+from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
@@ -81,6 +81,9 @@ def check_array(
     ValueError
         If a value is not allowed. The message contains the name, the values and the allowed range.
     """
+    # without the calls of NumPy, which small fits would notice
+    if type(values) is float and minimum <= values <= maximum and (not finite or isfinite(values)):
+        return values
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -309,7 +309,15 @@ class NegativeBinomialLoss(_BendingLoss):
 class NewtonGoal:
     """The gap at which Newton steps on a small table end."""
 
-    def __init__(self, constant: float, tol: float, least: float, likely: float, /) -> None: ...
+    def __init__(
+        self,
+        constant: float,
+        tol: float,
+        least: float,
+        likely: float,
+        sizes: Sequence[float],
+        /,
+    ) -> None: ...
 
 class NewtonSettings:
     """The settings of Newton steps on a small table."""

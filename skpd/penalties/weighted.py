@@ -156,7 +156,8 @@ def for_features(
 
 def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
     """A sum over coefficients as a penalty of some of them, where the others are 0."""
-    if penalty.treats_alike:
+    lengths = {len(term) for term in penalty.terms if isinstance(term, np.ndarray)}
+    if lengths <= {len(columns)}:  # for all of them, or alike
         return penalty
     terms = (term[columns] if isinstance(term, np.ndarray) else term for term in penalty.terms)
     return Separable(*terms)

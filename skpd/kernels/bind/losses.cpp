@@ -17,8 +17,9 @@ void bind_newton_steps(nb::class_<Loss>& bound) {
                                  const SeparableCoordinates& penalty, const NewtonGoal& goal,
                                  const NewtonSettings& settings, int max_steps, Out variables, Out derivative) {
         const std::size_t n = matrix.n_rows(), d = matrix.n_columns(), m = variables.shape(0);
-        require(have_length(n, y, weights, derivative) && (m == d || m == d + 1) && penalty.n_penalised() == d,
-                "y, weights, penalty, variables and derivative do not fit the matrix");
+        require(have_length(n, y, weights, derivative) && (m == d || m == d + 1) && penalty.n_penalised() == d &&
+                    goal.sizes.size() == d,
+                "y, weights, penalty, goal, variables and derivative do not fit the matrix");
         nb::gil_scoped_release release;
         const TableWithOnes table{matrix.layout(), matrix.by_row(), n, d, m > d};
         return NewtonOnTable<Loss>(loss, table, y.data(), weights.data(), penalty, goal, settings, variables.data(),
@@ -113,7 +114,7 @@ void make_piecewise_linear(PiecewiseLinearLoss* self, std::vector<double> breakp
 }  // namespace
 
 void bind_losses(nb::module_& m) {
-    nb::class_<NewtonGoal>(m, "NewtonGoal").def(nb::init<double, double, double, double>());
+    nb::class_<NewtonGoal>(m, "NewtonGoal").def(nb::init<double, double, double, double, std::vector<double>>());
     nb::class_<NewtonSettings>(m, "NewtonSettings").def(nb::init<double, double, double, double, int, int, int>());
     bind_newton_steps(bind_loss<HingeLoss>(m, "HingeLoss").def(nb::init<double, double>()));
     bind_loss<GeneralizedHingeLoss>(m, "GeneralizedHingeLoss").def(nb::init<double>());

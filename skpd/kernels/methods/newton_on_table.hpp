@@ -54,9 +54,11 @@ struct TableWithOnes {
 };
 
 // The steps end at an estimated gap of at most max(least, tol min(constant - dual, 100 primal)), where the objective
-// value of the best constant is `constant`. An intercept is at most `likely` in size, where it is smaller.
+// value of the best constant is `constant`. An intercept counts as at most `likely` in size, where it is smaller, and the
+// coefficients w (d) as at most `sizes` (d), where neither the penalty nor bounds limit them.
 struct NewtonGoal {
     double constant, tol, least, likely;
+    std::vector<double> sizes;
 };
 
 // A model is minimised to an accuracy that is a share of the largest violation of optimality, by rounds of sweeps. The
@@ -101,7 +103,10 @@ class NewtonOnTable {
         double primal = loss_sum_, dual = dual_sum_;
         for (std::size_t j = 0; j < penalty_.n_penalised(); ++j) primal += penalty_[j].rise(0.0, w_[j]);
         upper_ = std::min(upper_, primal);
-        for (std::size_t j = 0; j < penalty_.n_penalised(); ++j) dual -= penalty_[j].conjugate(-g_[j], upper_);
+        for (std::size_t j = 0; j < penalty_.n_penalised(); ++j) {
+            const double lost = penalty_[j].conjugate(-g_[j], upper_);
+            dual -= std::isfinite(lost) ? lost : std::fabs(g_[j]) * goal_.sizes[j];
+        }
         if (table_.ones) dual -= std::fabs(g_.back()) * std::max(std::fabs(w_[g_.size() - 1]), goal_.likely);
         return upper_ - dual <= std::max(goal_.least, goal_.tol * std::min(goal_.constant - dual, 100.0 * upper_));
     }
@@ -183,7 +188,7 @@ class NewtonOnTable {
     const TableWithOnes table_;
     const double *y_, *weights_;
     const SeparableCoordinates& penalty_;
-    const NewtonGoal goal_;
+    const NewtonGoal& goal_;
     const NewtonSettings settings_;
     double *w_, *derivative_;
     double upper_, loss_sum_ = 0.0, dual_sum_ = 0.0;  // sums of weights_i l(y_i, z_i) and -weights_i l*(y_i, l')

@@ -22,7 +22,6 @@ def is_small_table(problem: Problem) -> bool:
         and d <= min(n, SETTINGS.small_features)
         and problem.loss.has_newton_steps
         and penalty.structure is Structure.SEPARABLE
-        and not len(penalty.free_features.columns)
     )
 
 
@@ -38,10 +37,13 @@ def newton_on_small_table(context: SolverContext) -> None:
     rows, first = problem.rows, context.first
     variables, derivative = problem.join(first.coef, first.intercept), np.empty(problem.n_samples)
     terms = problem.penalty.kernel_terms(problem.alpha, problem.n_coefficients)
+    sizes, free = np.zeros(problem.n_coefficients), problem.free_columns
+    sizes[free] = problem.free.likely_sizes[-len(free) :] if len(free) else 0.0
     # half of the tolerance is left to what the estimate of the gap does not know
     goal = kernels.NewtonGoal(
-        problem.null_objective, 0.5 * monitor.tol, negligible(problem), rows.null.prediction_scale
-    )
+        problem.null_objective, 0.5 * monitor.tol, negligible(problem),
+        rows.null.prediction_scale, sizes.tolist(),
+    )  # fmt: skip
     accuracy = SETTINGS.accuracy_on_small_tables
     is_quadratic = problem.loss.constant_curvature
     # nothing compiled is kept in the module: nanobind reports what is left when Python ends
