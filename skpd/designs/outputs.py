@@ -276,6 +276,9 @@ class SharedDesign(OutputsDesign):
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base
 
+    def spread(self, values: Array) -> Array:
+        return np.tile(values, self.base.shape[0])
+
     def sums(self, rows: Array) -> Array:
         table = rows.reshape(-1, self.n_outputs)  # sums over columns of it would take longer
         return np.ones(len(table)) @ table
