@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp
-from sklearn.linear_model import LogisticRegression
+from scipy.special import logsumexp, xlogy
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import skpd
 from skpd.losses import Softmax
@@ -135,3 +135,50 @@ def test_predictions_along_a_path():
     assert_allclose(_predicted([first, last], -9.0), [[5.0], [10.0], [-5.0]])
     assert_allclose(_predicted([first, last], -0.5), [[3.0], [6.0], [-3.0]])
     assert_allclose(_predicted([last], -2.0), [[3.0], [6.0], [-3.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_tables_with_many_features(weighted, dtype, rng):
+    """The optimum of a logistic and of a Poisson model is that of scikit-learn's."""
+    n, d = 400, 900
+    X = sp.csr_matrix(sp.random_array((n, d), density=0.03, format="csr", rng=rng).astype(dtype))
+    z = np.asarray(X @ rng.normal(size=d)).ravel()
+    weights = 1.0 + rng.integers(0, 3, size=n) if weighted else np.ones(n)
+    y, counts = z + rng.logistic(size=n) > 0.0, rng.poisson(np.exp(0.5 * z))
+    given, exact = weights if weighted else None, X.astype(float)
+
+    def check(ours, best, losses, alpha):
+        w = np.ravel(best.coef_)
+        scores = np.ravel(exact @ w) + np.ravel(best.intercept_)
+        value = np.average(losses(scores), weights=weights) + alpha / 2.0 * float(w @ w)
+        assert ours.solver_ == "l-bfgs" or alpha < 1e-3  # which may take too many steps
+        assert ours.converged_ and ours.certificate_.dual <= value * (1.0 + 1e-12)
+        assert ours.certificate_.primal <= value * (1.0 + 1e-4)
+
+    for alpha in (1e-2, 1e-4):
+        C = 1.0 / (alpha * weights.sum())
+        best = LogisticRegression(C=C, tol=1e-9, max_iter=10_000).fit(exact, y, given)
+        ours = skpd.LogisticPD(alpha, tol=1e-6).fit(X, y, sample_weight=given)
+        check(ours, best, lambda s: np.logaddexp(0.0, np.where(y, -s, s)), alpha)
+    best = PoissonRegressor(alpha=1e-2, tol=1e-9, max_iter=10_000).fit(exact, counts, given)
+    ours = skpd.PoissonPD(1e-2, tol=1e-6).fit(X, counts, sample_weight=given)
+    deviance = xlogy(counts, counts) - counts
+    check(ours, best, lambda s: np.exp(s) - counts * s + deviance, 1e-2)
+
+
+def test_results_that_are_kept(rng):
+    """The last product with bounds and the last shifted data, for equal vectors only."""
+    from skpd.designs import Design
+
+    X, w = rng.normal(size=(30, 4)), rng.normal(size=4)
+    design = Design(X)
+    z, error = design.matvec_bounded(w, 1.0)
+    assert design.matvec_bounded(w.copy(), 1.0)[0] is z
+    assert_allclose(design.matvec_bounded(w, 2.0)[0], X @ w + 2.0)
+    w *= 2.0  # the vector that was asked for has changed
+    assert_allclose(design.matvec_bounded(w, 2.0)[0], X @ w + 2.0)
+    assert np.all(error > 0.0)
+    shift = np.arange(4.0)
+    assert design.shifted(shift) is design.shifted(shift.copy())
+    assert_allclose(design.shifted(2.0 * shift).as_given, X - 2.0 * shift)
