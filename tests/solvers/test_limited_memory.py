@@ -145,7 +145,7 @@ def test_sparse_tables_with_many_features(weighted, dtype, rng):
     X = sp.csr_matrix(sp.random_array((n, d), density=0.03, format="csr", rng=rng).astype(dtype))
     z = np.asarray(X @ rng.normal(size=d)).ravel()
     weights = 1.0 + rng.integers(0, 3, size=n) if weighted else np.ones(n)
-    y, counts = z + rng.logistic(size=n) > 0.0, rng.poisson(np.exp(0.5 * z))
+    y, counts = z + rng.logistic(size=n) > 0.0, rng.poisson(np.exp(0.2 * z))
     given, exact = weights if weighted else None, X.astype(float)
 
     def check(ours, best, losses, alpha):
@@ -161,10 +161,10 @@ def test_sparse_tables_with_many_features(weighted, dtype, rng):
         best = LogisticRegression(C=C, tol=1e-9, max_iter=10_000).fit(exact, y, given)
         ours = skpd.LogisticPD(alpha, tol=1e-6).fit(X, y, sample_weight=given)
         check(ours, best, lambda s: np.logaddexp(0.0, np.where(y, -s, s)), alpha)
-    best = PoissonRegressor(alpha=1e-2, tol=1e-9, max_iter=10_000).fit(exact, counts, given)
-    ours = skpd.PoissonPD(1e-2, tol=1e-6).fit(X, counts, sample_weight=given)
+    best = PoissonRegressor(alpha=1e-1, tol=1e-9, max_iter=10_000).fit(exact, counts, given)
+    ours = skpd.PoissonPD(1e-1, tol=1e-6).fit(X, counts, sample_weight=given)
     deviance = xlogy(counts, counts) - counts
-    check(ours, best, lambda s: np.exp(s) - counts * s + deviance, 1e-2)
+    check(ours, best, lambda s: np.exp(s) - counts * s + deviance, 1e-1)
 
 
 def test_results_that_are_kept(rng):

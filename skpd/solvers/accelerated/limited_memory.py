@@ -189,7 +189,8 @@ def quasi_newton(
         if np.allclose(coef, descents[-1].model[0], rtol=SETTINGS.same_coefficient):
             coef, intercept, z = _predicted(descents, log(problem.alpha))
     n_sampled = problem.n_samples // SETTINGS.sample
-    if context.start is None and n_sampled >= SETTINGS.rows_of_output * problem.n_outputs**2:
+    least = max(SETTINGS.rows_of_output * problem.n_outputs**2, problem.n_variables)
+    if context.start is None and n_sampled >= least:
         sample = problem.of_rows(problem.rows.random_sample(n_sampled))
         first = Iterate(losses_of(sample), coef, intercept, sample.alpha * ridge, squares)
         for _ in range(SETTINGS.sample_steps):

@@ -91,8 +91,9 @@ class QuasiNewtonSettings:
     ridge_of_intercepts: float = 1e-12
 
     # The rows of the first steps are one in so many, at least so many times the outputs for each
-    # of them, and at most so many steps until the gap is a share of the best constant's objective:
-    # 10,000 rows of 10 and 50 classes take 7 to 13 products in place of 13 to 19
+    # of them and as many as variables, and at most so many steps until the gap is a share of the
+    # best constant's objective: 10,000 rows of 10 and 50 classes take 7 to 13 products in place
+    # of 13 to 19
     sample: int = 10
     rows_of_output: int = 20
     sample_steps: int = 60
