@@ -27,7 +27,6 @@ from .design import Design
 from .gram import product_of_symmetric
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
-CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS
 SWEEPS = 10  # most sweeps until the set of non-zero rows does not change
 
 
@@ -169,19 +168,7 @@ class OutputColumns:
 
     def times(self, table: Array) -> Array:
         """The product of the curvature on the working set with a table of coefficients."""
-        if self.design.dense and self.d.size * len(table) > CALLS_COST_MORE:
-            return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
-        out = np.empty(table.shape)
-        arguments = self.ones, self.d, self.e, np.ascontiguousarray(table), out
-        if self.design.dense:
-            matrix = self.design.by_columns.matrix
-            kernels.curvature_product_by_columns(matrix, self.features, *arguments)
-        else:
-            kernels.curvature_product(self.subset.by_rows.matrix, *arguments)
-        if not self._is_whole:
-            out[~self.mask] = 0.0
-        out += self.ridge * table
-        return out
+        return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
 
     @cached_property
     def diagonal(self) -> Array:

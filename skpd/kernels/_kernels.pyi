@@ -73,26 +73,6 @@ class Matrix:
         """Returns X' (weights * rows) as a sum high + low, and a bound on its error."""
     def gram(self, h: Array, columns: Indices, ones: bool, out: Array, /) -> None:
         """Writes out = X_W' diag(h) X_W over increasing columns W, and over ones if asked."""
-    def reflected_halpern_step(
-        self,
-        loss: _AnyLoss,
-        y: Array,
-        weights: Array,
-        step: Array,
-        anchor: Array,
-        scale: float,
-        momentum: float,
-        coef: Array,
-        intercept: float,
-        theta: Array,
-        prox: Array,
-        gradient: Array,
-        /,
-    ) -> float:
-        """The dual half of a reflected Halpern step in one pass; returns weights . theta.
-
-        Writes theta and prox (n) and the gradient (d).
-        """
     def dual_descent(
         self,
         loss: _AnyLoss,
@@ -570,14 +550,6 @@ def descend_outputs(
 
     Returns the last change of a gradient.
     """
-
-def curvature_product(X: Matrix, ones: bool, d: Array, e: Array, V: Array, out: Array, /) -> None:
-    """Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows."""
-
-def curvature_product_by_columns(
-    X: Matrix, features: Indices, ones: bool, d: Array, e: Array, V: Array, out: Array, /
-) -> None:
-    """The same over the given features of a dense X stored by columns."""
 
 def coupled_gram(
     X: Matrix, d: Array, e: Array, index: Indices, ones: Indices, H: Array, /

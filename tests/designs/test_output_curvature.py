@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.special import entr, log_softmax, softmax
 from sklearn.datasets import load_wine
 
-from skpd import MultinomialPD, kernels
+from skpd import MultinomialPD
 from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
 from skpd.designs.outputs import SharedDesign
 from skpd.designs.outputs_curvature import GramMatrices, OutputColumns
@@ -47,18 +47,19 @@ def test_derivatives_of_the_softmax(scale, rng):
     assert_allclose(e, np.ravel(np.sqrt(shares)[:, None] * p), rtol=1e-12, atol=1e-300)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sp.csr_array])
 @pytest.mark.parametrize(("n", "K", "ones"), [(700, 5, True), (63, 2, False), (3, 1, True)])
-def test_products_with_the_curvature_of_dense_columns(dtype, n, K, ones, rng):
-    X = np.asfortranarray(rng.normal(size=(n, 9)).astype(dtype))
-    features = np.array([0, 2, 3, 5, 6, 8])
-    A = np.column_stack([X[:, features], np.ones((n, int(ones)))]).astype(float)
+def test_products_with_the_curvature_of_coupled_outputs(layout, n, K, ones, rng):
+    X, features = layout(rng.normal(size=(n, 9))), np.array([0, 2, 3, 5, 6, 8])
+    A = np.column_stack([Design(X).table(features), np.ones((n, int(ones)))])
     d, e, V = rng.random((n, K)), rng.random((n, K)), rng.normal(size=(A.shape[1], K))
-    out = np.empty(V.shape)
-    matrix = Design(X, by_columns=True).matrix
-    kernels.curvature_product_by_columns(matrix, features, ones, d, e, V, out)
+    mask, ridge = rng.random(V.shape) < 0.8, rng.random(V.shape)
+    V[~mask] = ridge[~mask] = 0.0
+    design = Design(X)
+    H = OutputColumns(design, features, ones, d, e, mask, ridge, design.columns(features))
     z = A @ V
-    assert_allclose(out, A.T @ (d * z - e * np.sum(e * z, axis=1, keepdims=True)), atol=1e-9)
+    expected = A.T @ (d * z - e * np.sum(e * z, axis=1, keepdims=True)) + ridge * V
+    assert_allclose(H.times(V), np.where(mask, expected, 0.0), atol=1e-9)
 
 
 def wide_outputs(rng, agree, with_ridge=True, layout=np.asarray):

@@ -44,28 +44,6 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
     });
 }
 
-void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable out) {
-    const std::size_t K = V.shape(1), m = X.n_columns() + ones;
-    require(X.by_row() && have_shape(X.n_rows(), K, d, e) && have_shape(m, K, V, out),
-            "X, d, e and the tables do not fit each other");
-    nb::gil_scoped_release release;
-    X.visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); });
-}
-
-void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable V, OutTable out) {
-    const std::size_t K = V.shape(1), m = features.shape(0) + ones, n = X.n_rows();
-    require(!X.by_row(), "X must be stored by columns");
-    require(have_shape(n, K, d, e) && have_shape(m, K, V, out), "X, d, e and the tables do not fit each other");
-    require_within(features, X.n_columns(), "features must lie in the matrix");
-    nb::gil_scoped_release release;
-    X.visit([&](const auto& columns) {
-        if constexpr (is_dense<std::remove_cvref_t<decltype(columns)>>)
-            curvature_product(columns, features.data(), features.shape(0), ones, n, K, d.data(), e.data(), V.data(),
-                              out.data());
-        else throw std::invalid_argument("X must be dense");
-    });
-}
-
 void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indices ones, OutTable H) {
     const std::size_t K = d.shape(1), m = H.shape(0);
     require(X.by_row() && have_shape(X.n_rows(), K, d, e) && H.shape(1) == m &&
@@ -83,8 +61,6 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indic
 void bind_output_quadratic(nb::module_& m) {
     m.def("descend_rows", &by_matrices);
     m.def("descend_outputs", &by_columns);
-    m.def("curvature_product", &times);
-    m.def("curvature_product_by_columns", &times_columns);
     m.def("coupled_gram", &gram_of_entries);
 }
 

@@ -1,32 +1,14 @@
-// The Python bindings of special products: of dual points, of two factors, and an iteration of Pdprox as one pass over
-// the rows.
+// The Python bindings of special products: of dual points, and of two factors at some entries.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/variant.h>
 
 #include <optional>
 
 #include "bind/matrix.hpp"
 #include "data/dual_products.hpp"
-#include "data/row_pass.hpp"
 #include "data/products.hpp"
 
 namespace skpd {
 namespace {
-
-double reflected_halpern_step(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In step, In anchor,
-                              double scale, double momentum, In coef, double intercept, Out theta, Out prox,
-                              Out gradient) {
-    require(have_length(matrix.n_rows(), y, weights, step, anchor, theta, prox) &&
-                have_length(matrix.n_columns(), coef, gradient),
-            "the vector does not fit the matrix");
-    return with_loss(any_loss, [&]<class Loss>(const Loss& loss) {
-        std::fill_n(gradient.data(), matrix.n_columns(), 0.0);
-        const ReflectedHalpern<Loss> update{loss,  y.data(), weights.data(), step.data(), anchor.data(),
-                                            scale, momentum, theta.data(),   prox.data()};
-        return row_pass(MajorVectors(matrix.layout()), matrix.by_row(), matrix.n_rows(), coef.data(), intercept,
-                        gradient.data(), update);
-    });
-}
 
 using Places = Array<const std::int32_t>;
 
@@ -55,8 +37,7 @@ bool take_dual(DualProducts& self, In theta, double threshold, std::optional<In>
 
 }  // namespace
 
-void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
-    matrix.def("reflected_halpern_step", &reflected_halpern_step);
+void bind_products(nb::module_& m) {
     m.def("sampled_products", &entries_of_product);
     nb::class_<DualProducts>(m, "DualProducts")
         .def("__init__", &start_products, nb::keep_alive<1, 2>())

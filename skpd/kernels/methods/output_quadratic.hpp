@@ -14,7 +14,6 @@
 
 #include "data/compensated.hpp"
 #include "data/products.hpp"
-#include "data/output_blocks.hpp"
 #include "maths/losses.hpp"
 #include "methods/output_responses.hpp"
 
@@ -190,60 +189,6 @@ double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penal
         if (largest <= tol || (until_settled && settled)) break;
     }
     return largest;
-}
-
-// out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for rows x_i of a matrix stored by rows, with a last entry 1 if
-// `ones` is set; V and out (m, K), d and e (n_rows, K)
-template <class M>
-SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e,
-                                   const double* V, double* out) {
-    const std::size_t m = rows.n_minor + ones;
-    std::fill_n(out, m * K, 0.0);
-    std::vector<double> z(K);
-    const auto visit = [&](std::size_t i, auto act) {
-        if (ones) act(rows.n_minor, 1.0);
-        rows.for_each(i, act);
-    };
-    for (std::size_t i = 0; i < rows.n_major; ++i) {
-        std::fill(z.begin(), z.end(), 0.0);
-        visit(i, [&](std::size_t j, double x) { add_multiple(x, V + j * K, z.data(), K); });
-        const double *di = d + i * K, *ei = e + i * K;
-        const double along = product_of_outputs(ei, z.data(), K);
-        for (std::size_t k = 0; k < K; ++k) z[k] = di[k] * z[k] - ei[k] * along;
-        visit(i, [&](std::size_t j, double x) { add_multiple(x, z.data(), out + j * K, K); });
-    }
-}
-
-// z_i <- (diag(d_i) - e_i e_i') z_i for n rows; z is stored by outputs (K, stride), d and e by rows (n, K), and along
-// (n) is a work space.
-SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const double* d, const double* e, double* z,
-                                          std::size_t stride, double* along) {
-    std::fill_n(along, n, 0.0);
-    for (std::size_t k = 0; k < K; ++k)
-        for (std::size_t i = 0; i < n; ++i) along[i] += e[i * K + k] * z[k * stride + i];
-    for (std::size_t k = 0; k < K; ++k)
-        for (std::size_t i = 0; i < n; ++i)
-            z[k * stride + i] = d[i * K + k] * z[k * stride + i] - e[i * K + k] * along[i];
-}
-
-// The same out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for selected columns of a dense X that is stored by
-// columns, followed by a column of ones if `ones` is set; V and out (n_features + ones, K).
-template <class T>
-void curvature_product(const Dense<T>& columns, const std::int64_t* features, std::size_t n_features, bool ones,
-                       std::size_t n_rows, std::size_t K, const double* d, const double* e, const double* V,
-                       double* out) {
-    OutputBlock<T> block(columns, features, n_features, ones, K);
-    const std::size_t m = n_features + ones, length = block.length(), size = block.n_outputs() * block.n_columns();
-    std::vector<double> coefs(size, 0.0), sums(size, 0.0), z(block.n_outputs() * length), along(length);
-    to_outputs(V, m, K, coefs.data(), block.n_columns());
-    for (std::size_t first = 0; first < n_rows; first += length) {
-        const std::size_t count = std::min(length, n_rows - first);
-        block.move_to(first, count);
-        block.predictions(coefs.data(), z.data());
-        curvature_of_rows(count, K, d + first * K, e + first * K, z.data(), length, along.data());
-        block.add_products(z.data(), sums.data());
-    }
-    to_rows(sums.data(), block.n_columns(), m, K, out);
 }
 
 // H[a, b] = sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for the entries a = place[j K + k] and b = place[l K + q] of the

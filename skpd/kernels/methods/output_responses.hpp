@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "data/compensated.hpp"
-#include "data/output_blocks.hpp"
+#include "data/dense_vectors.hpp"
+#include "data/layouts.hpp"
 
 namespace skpd {
 
@@ -85,6 +86,16 @@ SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* 
                              double* u) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) u[i] += x[i] * (a * d[i] - e[i] * along[i]);
+}
+
+// out[k stride + i] = table[i K + k], and back
+inline void to_outputs(const double* table, std::size_t n, std::size_t K, double* out, std::size_t stride) {
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < K; ++k) out[k * stride + i] = table[i * K + k];
+}
+inline void to_rows(const double* vectors, std::size_t stride, std::size_t n, std::size_t K, double* table) {
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < K; ++k) table[i * K + k] = vectors[k * stride + i];
 }
 
 // The responses U of dense columns: tables are stored by outputs (K, n), so that all loops are long; U is written back

@@ -16,9 +16,7 @@ def pdprox_restarted(context: SolverContext, *, budget: float = np.inf) -> None:
     Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
     and column sums of the absolute values, for which the step needs no norm of X.
 
-    One iteration costs one pass over the rows: the gradient of the next step is computed from
-    each row while it is in the cache. With a loss that is not compiled, or several outputs, it
-    costs two products.
+    One iteration costs two products with X.
 
     Parameters
     ----------
@@ -27,10 +25,7 @@ def pdprox_restarted(context: SolverContext, *, budget: float = np.inf) -> None:
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    problem = context.problem
-    is_fused = problem.loss.is_compiled and not problem.rows.of_outputs
-    kind = _FusedVariables if is_fused else _Variables
-    variables = kind(context._replace(start=context.first))
+    variables = _Variables(context._replace(start=context.first))
     iterate_with_restarts(variables, context, variables.first_weight, budget)
 
 
@@ -61,20 +56,6 @@ class _Variables(HybridGradient):
 
     def norms(self, x: Array, theta: Array) -> tuple[float, float]:
         return np.sqrt(np.sum(x**2 / self.tau)), np.sqrt(np.sum(self.dual_metric * theta**2))
-
-
-class _FusedVariables(_Variables):
-    """The variables of `_Variables`, with both products of a step in one pass over the rows."""
-
-    def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
-        problem, slope = self.problem, np.zeros(self.problem.n_coefficients)
-        self.theta, self.theta_prox = self.theta.copy(), np.empty_like(self.theta)
-        coef, intercept = problem.split(x)
-        dual_sum = problem.design.matrix.reflected_halpern_step(
-            problem.loss.evaluator, problem.y, problem.weights, self.sigma, self.theta_anchor,
-            primal_weight, momentum, coef, float(intercept), self.theta, self.theta_prox, slope,
-        )  # fmt: skip
-        self.slope = problem.join(slope, dual_sum)
 
 
 def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:

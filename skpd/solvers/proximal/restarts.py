@@ -35,8 +35,6 @@ class HybridGradient(Protocol):
     x, theta : ndarray
     x_prox, theta_prox : ndarray
         The point T(x, theta).
-    slope : ndarray or None
-        The gradient at theta, if it is known.
     """
 
     x: Array
@@ -45,7 +43,6 @@ class HybridGradient(Protocol):
     theta_prox: Array
     x_anchor: Array
     theta_anchor: Array
-    slope: Array | None
 
     def __init__(self, x: Array, theta: Array) -> None:
         self.x_prox, self.theta_prox = x, theta
@@ -68,18 +65,12 @@ class HybridGradient(Protocol):
 
     def step(self, primal_weight: float, momentum: float) -> None:
         """Compute T(x, theta), and from it the next point; ``momentum`` is k / (k + 1)."""
-        slope = self.gradient(self.theta) if self.slope is None else self.slope
-        self.x_prox = self.prox(self.x, slope, primal_weight)
-        reflected = 2.0 * self.x_prox - self.x
-        self.dual_step(reflected, primal_weight, momentum)
-        self.x = momentum * reflected + (1.0 - momentum) * self.x_anchor
-
-    def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
-        """The part of a step for theta, from the reflected x."""
+        self.x_prox = self.prox(self.x, self.gradient(self.theta), primal_weight)
+        x = 2.0 * self.x_prox - self.x
         self.theta_prox = self.prox_dual(self.theta, x, primal_weight)
-        reflected = 2.0 * self.theta_prox - self.theta
-        self.theta = momentum * reflected + (1.0 - momentum) * self.theta_anchor
-        self.slope = None
+        theta = 2.0 * self.theta_prox - self.theta
+        self.x = momentum * x + (1.0 - momentum) * self.x_anchor
+        self.theta = momentum * theta + (1.0 - momentum) * self.theta_anchor
 
     def distances(self) -> tuple[float, float]:
         """The distances of T(x, theta) from the anchor."""
@@ -89,7 +80,6 @@ class HybridGradient(Protocol):
         """Set x, theta and the anchor to T(x, theta)."""
         self.x = self.x_anchor = self.x_prox
         self.theta = self.theta_anchor = self.theta_prox
-        self.slope = None
 
 
 def iterate_with_restarts(
