@@ -44,7 +44,7 @@ def primal_objective(
 
 def dual_bound(
     objective: Objective, theta: DualVector, upper: float, accuracy: float = 0.0, *,
-    coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
+    lipschitz: str = "monotone", scaling: bool = True,
 ) -> DualBound:  # fmt: skip
     """The best lower bound on the optimal value from the repairs of a dual point.
 
@@ -59,9 +59,6 @@ def dual_bound(
         Products are computed in twice the working precision only where their rounding errors are
         larger than this and larger than a hundredth of the gap. No further repair is tried once
         the gap is below ten times this.
-    coef : ndarray of shape (n_features,), default=None
-        Coefficients near the optimum, if they are known. They determine the correction of theta
-        below its floating-point precision (`Objective.balanced`).
     lipschitz : {"monotone", "initial", "coordinate"}, default="monotone"
         The set that contains an optimum (Dünner et al., 2016). "monotone" is the ball of radius
         B = P / alpha with P the objective value of the best model. "initial" is the ball with the
@@ -99,7 +96,7 @@ def dual_bound(
         ball = cast(SeparablePenalty, penalty).coordinate_conjugate
     repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
-    best = None if point is None else repairs.best(point, coef)
+    best = None if point is None else repairs.best(point)
     if best is None or not best.value > 0.0:  # theta = 0 gives P >= 0, as losses are not negative
         best = DualBound(0.0, "scaling", objective.zero_dual(theta))
     lowest, highest = repairs.intervals[0]
@@ -168,9 +165,7 @@ def certify_point(
         The dual-feasible point from which the bound follows.
     """
     primal = primal_objective(objective, coef, intercept)
-    bound = dual_bound(
-        objective, theta, primal, accuracy, coef=coef, lipschitz=lipschitz, scaling=scaling
-    )
+    bound = dual_bound(objective, theta, primal, accuracy, lipschitz=lipschitz, scaling=scaling)
     return certificate_of(objective, primal, bound, (coef, intercept))
 
 

@@ -60,26 +60,18 @@ class DualCorrections:
         # with an unbounded interval the bound is finite only if the free sum is exactly 0
         self.must_balance = (-inf, inf) in self.intervals
 
-    def best(self, point: DualPoint, near: Array | None) -> DualBound:
-        """The best bound from a dual point, its projection and the balanced point.
-
-        ``near`` are coefficients near the optimum, if they are known.
-        """
+    def best(self, point: DualPoint) -> DualBound:
+        """The best bound from a dual point, its projection and the balanced point."""
         best = DualBound(-inf, "exact", point.theta, by_free_sums=inf)
         for other in self._as_it_is_and_projected(point):
             best = _better(best, self.of(other))
             if self._is_good(best):
                 return best
-        worth = WORTH * (self.upper - best.value)
-        imprecise = near is not None and worth < inf and self.by_precision(point) > worth
         # the point can be balanced exactly by a change below its precision
-        if imprecise or (self.has_free and not best.by_free_sums < worth):
-            for hint in (near, None) if imprecise else (None,):
-                balanced = self.objective.balanced(point, hint)
-                if balanced is not point:
-                    best = _better(best, self.of(balanced))
-                if self._is_good(best):
-                    break
+        if self.has_free and not best.by_free_sums < WORTH * (self.upper - best.value):
+            balanced = self.objective.balanced(point)
+            if balanced is not point:
+                best = _better(best, self.of(balanced))
         if self.must_balance and best.value == -inf:  # the sums of the given point may be 0
             best = _better(best, self.of(point))
         return best
@@ -122,28 +114,16 @@ class DualCorrections:
         del products
         return *self.objective.penalty.conjugate_arguments(v, errors), sums
 
-    def by_precision(self, point: DualPoint) -> float:
-        """An estimate of the part of a bound that is lost by the rounding of theta."""
-        errors = point.errors_by_precision()
-        if not np.any(errors):
-            return 0.0
-        v = -point.products(precise=False)[0]
-        errors = np.broadcast_to(errors, v.shape)
-        return self._by_errors(*self.objective.penalty.conjugate_arguments(v, errors))
-
     def _by_rounding(self, v: Array, error: Array, sums: list[Sum]) -> float:
         """The reduction of a bound by the errors of the products."""
         by_sums = -self._from_free([(0.0, error) for _, error in sums])
-        return self._by_errors(v, error) + (by_sums if by_sums < inf else 0.0)
-
-    def _by_errors(self, v: Array, error: Array) -> float:
         alpha, worst_case = self.objective.alpha, self.penalty.worst_case(v, error)
         bounds = [float(self.ball(x, alpha, self.radius)) for x in (worst_case, v)]
         losses = [bounds[0] - bounds[1]]
         if self.penalty.is_norm:
             norm = cast(Norm, self.penalty).dual_norm
             losses.append(self.radius * float(norm(worst_case) - norm(v)))
-        return max(losses)
+        return max(losses) + (by_sums if by_sums < inf else 0.0)
 
     def _from_free(self, sums: list[Sum]) -> float:
         """The sum of the least values of slope times coordinate over the free coordinates."""

@@ -65,13 +65,6 @@ class DualPoint(ABC):
         """
         return self.sums_without_products()
 
-    def errors_by_precision(self) -> Array | float:
-        """Estimates of the errors of the products that come from the rounding of theta itself.
-
-        They are 0 for points that `Objective.balanced` does not change.
-        """
-        return 0.0
-
     @abstractmethod
     def largest_scale(self) -> float:
         """The largest t with t theta in the domain of the conjugate losses."""
@@ -199,10 +192,8 @@ class Objective(Protocol):
     def projected(self, point: DualPoint) -> DualPoint:
         """The point projected so that its free sums are small; the given point if that fails."""
 
-    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, point: DualPoint) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist.
 
-        Otherwise the given point, or one that is no worse, is returned. Coefficients ``near`` the
-        optimum, where they are given, determine the products with the data beyond the
-        floating-point precision of theta.
+        Otherwise the given point, or one that is no worse, is returned.
         """

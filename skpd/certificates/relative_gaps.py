@@ -22,7 +22,6 @@ Where P is far below P_0, as for data with little noise, a small share of P_0 - 
 one of P. So the tolerance is met (`largest_gap`) where the gap is also a small share of P.
 """
 
-from functools import partial
 from math import inf, isnan
 
 from .._floats import EPSILON
@@ -115,7 +114,7 @@ def bound_on_constants(objective: Objective, upper: float, theta: DualVector) ->
     if point is None:  # theta = 0 proves that losses are not negative
         return 0.0
     bound = _on_constants(objective, upper, point)
-    for changed in (objective.projected, partial(objective.balanced, near=None)):
+    for changed in (objective.projected, objective.balanced):
         if bound >= upper * (1.0 - SHARP):
             break
         bound = max(bound, _on_constants(objective, upper, changed(point)))

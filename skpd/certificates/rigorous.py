@@ -38,7 +38,7 @@ from .._floats import EPSILON
 from .._typing import Array, Numbers
 from .bounds import certificate_with
 from .certificate import Certificate, DualBound
-from .dual_corrections import WORTH, DualCorrections, least_linear
+from .dual_corrections import DualCorrections, least_linear
 from .interface import NOTHING, DualPoint, DualVector, Interval, Objective
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
@@ -78,7 +78,7 @@ def rigorous_certificate(
     """
     primal, above = rigorous_primal(objective, *model)
     upper = min(primal, rigorous_primal(objective, *best)[0])
-    dual, below = rigorous_dual(objective, cast(DualVector, bound.theta), upper, best[0])
+    dual, below = rigorous_dual(objective, cast(DualVector, bound.theta), upper)
     lowest, highest = _intervals(objective, upper)[0]
     radii = upper / objective.alpha, 0.5 * (highest - lowest)
     proven = DualBound(dual, bound.kind, bound.theta, *radii)
@@ -108,9 +108,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Numbers) -> tu
     return (value, value - about - penalty) if np.isfinite(value) else (np.inf, 0.0)
 
 
-def rigorous_dual(
-    objective: Objective, theta: DualVector, upper: float, coef: Array | None = None
-) -> tuple[float, float]:
+def rigorous_dual(objective: Objective, theta: DualVector, upper: float) -> tuple[float, float]:
     """A lower bound on the optimal value, and its difference from the value without error bounds.
 
     Parameters
@@ -120,9 +118,6 @@ def rigorous_dual(
         A dual point.
     upper : float
         A proven upper bound on the optimal value.
-    coef : ndarray, default=None
-        Coefficients near the optimum, with which theta may be corrected
-        (`Objective.balanced`).
     """
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
@@ -131,11 +126,9 @@ def rigorous_dual(
     repairs = DualCorrections(objective, upper, ball, False, 0.0)
     found = [_dual(objective, point, upper)]
     if repairs.has_free:
-        balanced = objective.balanced(point, None)
+        balanced = objective.balanced(point)
         if balanced is not point:
             found.append(_dual(objective, balanced, upper))
-    if coef is not None and repairs.by_precision(point) > WORTH * (upper - max(found)[0]):
-        found.append(_dual(objective, objective.balanced(point, coef), upper))
     return max(found)
 
 

@@ -61,7 +61,7 @@ class GapAlongPath:
         penalty = self.alpha * problem.penalty.value(self.coef)
         self.mean_loss = max(primal_objective(problem, *model) - penalty, 0.0) / SAFE
         point = problem.feasible_point(solution.dual_coef)
-        self.point = None if point is None else problem.balanced(point, None)
+        self.point = None if point is None else problem.balanced(point)
         if self.point is not None:
             self._prepare(self.point)
 

@@ -12,7 +12,6 @@ from .._typing import Array
 from .base import Penalty, PenaltyCones, Structure, _half_square
 from .norms import ElasticNet, SquaredL2
 from .separable import SeparablePenalty, _weighted_square, soft_threshold
-from .smooth_directions import SmoothDirections, of_level_set
 
 
 class _ConstraintSet(Penalty):
@@ -47,10 +46,6 @@ class _OnL1Ball(Penalty):
     has_cones = True
 
     l1_radius = attribute_of_part("radius")
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        size = float(np.sum(np.abs(w)))
-        return of_level_set(size, self.radius, np.sign(w), self.without_ridge()[0] * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_separable(l2=alpha * self.without_ridge()[0])
@@ -210,11 +205,6 @@ class ElasticNetBall(_ConstraintSet):
         factor = _root_by_medians(sizes, gamma, multiplier)
         excess = kernels.euclidean_norm(np.maximum(sizes - factor * gamma, 0.0))
         return scale * (0.5 * factor * q * q + _half_square(excess, factor))
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
-        value = l1 * float(np.sum(np.abs(w))) + 0.5 * l2 * float(w @ w)
-        return of_level_set(value, self.radius, l1 * np.sign(w) + l2 * w, np.zeros_like(w))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_elastic_net_ball(self.radius, self.l1_ratio)

@@ -13,7 +13,6 @@ from .. import kernels
 from .._immutable_base import Value
 from .._typing import Array, Indices, Mask
 from .implied_intervals import Slopes, Terms
-from .smooth_directions import SmoothDirections
 
 
 def _half_square(norm, alpha):
@@ -271,10 +270,6 @@ class Penalty(Value, ABC):
         zeros : ndarray of bool, of shape (n_features,), or None
             None where the penalty has no such rule.
         """
-        return None
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        """The directions along which R is differentiable at w; None where that is not known."""
         return None
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:

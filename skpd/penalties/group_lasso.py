@@ -15,7 +15,6 @@ from .base import FreeFeatures, Norm, Penalty, PenaltyCones, Structure, cached_a
 from .implied_intervals import ROUNDING, Slopes, wider
 from .partition import Partition
 from .separable import _weighted_l1, _weighted_square, soft_threshold
-from .smooth_directions import SmoothDirections, of_coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +172,6 @@ class _Grouped(_SumOverGroups, Norm):
         norms = self._partition.norms(np.maximum(sizes - alpha * l1, 0.0)) * (1.0 + ROUNDING)
         return (norms < alpha * weights)[self.labels] | (sizes < alpha * l1)
 
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        l1, weights = self.group_terms
-        norms = self.partition.norms(w)
-        slopes = weights / np.where(norms > 0.0, norms, np.inf)
-        free = (norms > 0.0)[self.labels] & ((w != 0.0) | (l1 == 0.0))
-        return of_coordinates(free, l1 * np.sign(w) + slopes[self.labels] * w)
-
 
 @dataclass(frozen=True, eq=False)
 class GroupL2(_Grouped):
@@ -277,10 +269,6 @@ class NonNegativeGroupL2(GroupL2):
 
     def zeros(self, slopes: Slopes) -> Mask | None:
         return super().zeros(self._one_sided(slopes))
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        of_groups = cast(SmoothDirections, super().smooth_directions(w))
-        return of_coordinates(w > 0.0, of_groups.subgradient)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         super().add_cones(cones, alpha)

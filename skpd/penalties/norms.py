@@ -12,7 +12,6 @@ from .base import Norm, Penalty, PenaltyCones, Structure, _half_square, _product
 from .group_lasso import GroupL2
 from .implied_intervals import Slopes, intervals_within
 from .separable import SeparablePenalty
-from .smooth_directions import NEAR, SmoothDirections, of_coordinates
 
 
 @dataclass(frozen=True)
@@ -182,10 +181,6 @@ class L2Norm(_OfAll):
     def dual_norm(self, v: Array) -> float:
         return kernels.euclidean_norm(v)
 
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        norm = self.value(w)
-        return of_coordinates(np.full(len(w), norm > 0.0), w / (norm or 1.0))
-
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_group_norms(np.array([0, cones.n_coefficients]), np.array([alpha]))
 
@@ -217,15 +212,6 @@ class LInf(_OfAll):
 
     def dual_norm(self, v: Array) -> float:
         return kernels.sum_abs(v)
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        largest = float(np.max(np.abs(w), initial=0.0))
-        at_top = np.abs(w) >= (1.0 - NEAR) * largest
-        signs = np.where(at_top, np.sign(w), 0.0)
-        subgradient = signs / max(np.count_nonzero(signs), 1)
-        if largest == 0.0:
-            return of_coordinates(~at_top, subgradient)
-        return SmoothDirections(np.column_stack([np.eye(len(w))[:, ~at_top], signs]), subgradient)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_largest_size(alpha)

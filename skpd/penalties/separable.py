@@ -14,7 +14,6 @@ from .._immutable_base import computed
 from .._typing import Array, Mask, Numbers
 from .base import NO_FEATURES, FreeFeatures, Penalty, PenaltyCones, Structure, cached_attribute
 from .implied_intervals import ROUNDING, Side, Slopes, wider
-from .smooth_directions import SmoothDirections, of_coordinates
 
 STEPS = 30  # largest number of steps to the multiplier of a ball; each one gives a bound
 PRECISION = 1e-9  # relative precision of that multiplier
@@ -266,11 +265,6 @@ class SeparablePenalty(Penalty):
         above = (v + error < steepness) | np.equal(upper, 0.0)
         below = (error - v < steepness) | np.equal(lower, 0.0)
         return above & below & ~np.asarray(self._is_free)
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        l1, l2, lower, upper = self.terms
-        at_no_kink = (lower < w) & (w < upper) & ((w != 0.0) | np.equal(l1, 0.0))
-        return of_coordinates(at_no_kink, l1 * np.sign(w) + l2 * w)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         l1, l2, lower, upper = self.terms

@@ -10,7 +10,6 @@ from .._immutable_base import number
 from .._typing import Array
 from .base import Norm, PenaltyCones, Structure
 from .separable import soft_threshold
-from .smooth_directions import SmoothDirections
 
 
 class _Chain(Norm):
@@ -23,14 +22,6 @@ class _Chain(Norm):
     structure = Structure.CHAINED
     has_cones = has_ties = True
     l1_ratio: float = 0.0  # the share of the l1 norm
-
-    def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        ratio, jumps = self.l1_ratio, np.sign(np.diff(w))
-        blocks = np.concatenate([[0], np.cumsum(jumps != 0.0)])
-        free = np.unique(blocks[(w != 0.0) | (ratio == 0.0)])
-        fused = np.append(0.0, jumps) - np.append(jumps, 0.0)
-        subgradient = ratio * np.sign(w) + (1.0 - ratio) * fused
-        return SmoothDirections((blocks[:, np.newaxis] == free).astype(float), subgradient)
 
     def worst_case(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])

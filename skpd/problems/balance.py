@@ -14,13 +14,6 @@ residual
     cancels the remaining sums. It is not computed: such a vector exists, with a norm of at most
     the norm of the remaining sums divided by the least singular value of the directions, and this
     bound on its norm bounds its effect.
-
-The change also serves another purpose. The rounding of theta causes an error of X' diag(c) theta,
-which reduces a bound by that error times the coefficients that the penalty allows. This is too
-much if the ball is far larger than the optimal coefficients, or if features are far from 0. Along
-the directions in which the penalty is differentiable at coefficients near the optimum
-(`skpd.penalties.smooth_directions`) the optimal values of X' diag(c) theta are known, and the
-change can establish them.
 """
 
 from collections.abc import Callable
@@ -47,7 +40,6 @@ PASSES = 2  # number of corrections; the second removes rounding errors
 # have the same slopes.
 SCALES = 2048.0
 NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
-LARGEST_TABLE = 1e8  # largest rows times features squared for the known products, 0.1 s
 CONDITION = 1e10  # largest condition number at which singular values are known to one half
 
 
@@ -105,9 +97,7 @@ class Balance(BalanceBounds):
     endpoint: Array
 
 
-def balance_exactly(
-    problem: ProblemParts, theta: Array, coef: Array | None = None
-) -> Balance | None:
+def balance_exactly(problem: ProblemParts, theta: Array) -> Balance | None:
     """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
@@ -115,10 +105,6 @@ def balance_exactly(
     problem : ProblemParts
     theta : ndarray of shape (n_samples,)
         Dual-feasible.
-    coef : ndarray of shape (n_features,), default=None
-        Coefficients near the optimum. The change then also gives X' diag(c) theta, below the
-        precision of theta where necessary, its optimal values along the directions in which the
-        penalty is differentiable at these coefficients. The proof does not depend on its success.
 
     Returns
     -------
@@ -134,13 +120,10 @@ def balance_exactly(
     columns = problem.free_columns[features]
     directions += _of_features(problem, features, moving)
     free = problem.fit_intercept or problem.has_free_level or len(columns) > 0
-    smooth = _known_products(problem, coef, len(inside))
-    if not (free or smooth) or len(inside) < len(directions):
+    if not free or len(inside) < len(directions):
         return None
     # changes are measured in units of the distance (slack) of each row from the boundary
     rows = _Rows(problem, theta, inside, slack[inside], np.zeros_like(theta))
-    if smooth:
-        rows.match_products(smooth, directions)
     balanced = rows.balance(directions) if directions else (0.0, 0.0)
     if balanced is None:
         return None
@@ -177,22 +160,21 @@ def largest_chords(loss: Loss, y: Array, theta: Array, slack: Array) -> Array:
 
 
 def balance_nearby(
-    problem: ProblemParts, theta: Array, project: Callable[[Array], Array],
-    coef: Array | None = None,
-) -> tuple[Array, Balance | None]:  # fmt: skip
+    problem: ProblemParts, theta: Array, project: Callable[[Array], Array]
+) -> tuple[Array, Balance | None]:
     """A dual point nearby and the change that balances it, or the projection without a change.
 
     The point is the given one, its projection, or this without small multipliers, as rows that
     the free directions separate may prevent the balance.
     """
     # without features a projection takes less time than the test whether it is needed
-    balance = balance_exactly(problem, theta, coef) if len(problem.free_columns) else None
+    balance = balance_exactly(problem, theta) if len(problem.free_columns) else None
     if balance is None:
         theta = project(theta)
-        balance = balance_exactly(problem, theta, coef)
+        balance = balance_exactly(problem, theta)
     if balance is None:
         theta = kernels.without_negligible(theta, NEGLIGIBLE)
-        balance = balance_exactly(problem, theta, coef)
+        balance = balance_exactly(problem, theta)
     return theta, balance
 
 
@@ -270,24 +252,6 @@ class _Rows:
         shares = errors[self.inside] / self.slack * self.steepest
         return 2.0 * float(np.sum(self.problem.weights[self.inside] * shares))
 
-    def match_products(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
-        """Add the least change after which T'X' diag(c) theta has nearly the given values."""
-        design, weights = self.problem.design, self.problem.weights
-        T, values = wanted
-        A = np.asarray(design.rows_as_they_are(self.inside) @ T)
-        A = np.column_stack([*(f.values[self.inside] for f in directions), A])
-        A *= self.scales[:, np.newaxis]
-        sizes = np.sqrt(np.sum(A * A, axis=0))
-        sizes[sizes == 0.0] = 1.0
-        U, singular, V = np.linalg.svd(A / sizes, full_matrices=False)
-        independent = singular > singular[0] / CONDITION
-        for _ in range(PASSES):
-            u = design.rmatvec_compensated(weights, self.theta)[0]
-            u = u + design.rmatvec_compensated(weights, self.change)[0]
-            left = [value for value, _ in self.sums(directions)]
-            left = np.append(left, T.T @ u - values) / sizes
-            self.add(-U[:, independent] @ (V[independent] @ left / singular[independent]))
-
 
 def _min_singular_value(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
     """The least singular value of A, up to a factor 1/2, and a function that solves A'A x = b.
@@ -316,19 +280,6 @@ def min_singular_value_by_gram(gram: Array, n_rows: int) -> float | None:
     if not values[0] > 8.0 * (n_rows + k) * k * EPSILON * values[-1]:
         return None
     return sqrt(float(values[0]))
-
-
-def _known_products(
-    problem: ProblemParts, coef: Array | None, n_rows: int
-) -> tuple[Array, Array] | None:
-    """The `SmoothDirections` T of the penalty, and the optimal values of T'X' diag(c) theta."""
-    if coef is None or not 0 < problem.n_coefficients**2 * n_rows <= LARGEST_TABLE:
-        return None
-    tangents = problem.penalty.smooth_directions(coef)
-    if tangents is None or not tangents.directions.size:
-        return None
-    T, subgradient = tangents
-    return T, -problem.alpha * (T.T @ subgradient)
 
 
 def _directions(problem: ProblemParts, rows: Indices) -> list[Direction]:

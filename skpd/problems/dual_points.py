@@ -1,7 +1,7 @@
 """Dual points of problems with a scalar loss for each row, with the interface of `DualPoint`."""
 
 from functools import cached_property
-from math import fsum, sqrt
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -74,10 +74,6 @@ class RowPoint(DualPoint):
             sums += zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
         return sums
 
-    def errors_by_precision(self) -> Array | float:
-        problem, theta = self.problem, self.theta
-        return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * problem.norms
-
     def largest_scale(self) -> float:
         return float(self.problem.loss.largest_scale(self.problem.y, self.theta))
 
@@ -102,7 +98,6 @@ class PointOf(DualPoint):
     products = attribute_of_part("inner.products")
     sums_without_products = attribute_of_part("inner.sums_without_products")
     free_sums = attribute_of_part("inner.free_sums")
-    errors_by_precision = attribute_of_part("inner.errors_by_precision")
     largest_scale = attribute_of_part("inner.largest_scale")
 
 

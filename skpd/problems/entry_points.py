@@ -26,7 +26,7 @@ class FreeOfEntries(Free):
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return self.intervals(inf, upper)
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.rows.groups is None:
             return point
@@ -55,8 +55,6 @@ class EntryPoint(RowPoint):
     def sums_without_products(self) -> list[Sum]:
         groups = self.problem.rows.groups
         return [NOTHING if groups is None else (groups.largest_sums(self.theta), 0.0)]
-
-    errors_by_precision = DualPoint.errors_by_precision
 
 
 class BalancedEntryPoint(EntryPoint):

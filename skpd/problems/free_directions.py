@@ -377,11 +377,11 @@ class FreeDirections(Free):
         lower, upper = rows.loss.dual_bounds(rows.y)
         return kernels.project_box_hyperplane(theta, lower, upper, rows.weights, rows.weights, 0.0)
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if self.outnumber_rows:
             return point
         project = partial(self._projected, problem)
-        theta, balance = balance_nearby(problem, point.theta, project, coef)
+        theta, balance = balance_nearby(problem, point.theta, project)
         row_point: DualPoint = problem.row_point(theta)
         if balance is None:
             return row_point

@@ -136,7 +136,7 @@ class Free(ABC):
         """The point projected so that its free sums are small; the given point if that fails."""
         return point
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""
         return self.projected(problem, point)
 

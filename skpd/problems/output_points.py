@@ -66,8 +66,6 @@ class OutputsPoint(RowPoint):
             sums.append((value, error))
         return sums
 
-    errors_by_precision = DualPoint.errors_by_precision
-
 
 class TiltedPoint(OutputsPoint):
     """A dual point of classes that stands for one nearby whose free sums vanish exactly.
@@ -291,7 +289,7 @@ class FreeOutputs(FreeDirections):
             theta = on_intervals(rows, point.theta, *bounds)
         return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         rows = self.rows
         if not len(self.columns):
             return self.projected(problem, point)

@@ -343,10 +343,8 @@ class Problem(ProblemParts):
     def projected(self, point: DualPoint) -> DualPoint:
         return self._changed(point, partial(self.free.projected, self))
 
-    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
-        # optimal products by coefficients near the optimum do not include the multipliers
-        near = near if self.constraints is None else None
-        return self._changed(point, partial(self.free.balanced, self, coef=near))
+    def balanced(self, point: DualPoint) -> DualPoint:
+        return self._changed(point, partial(self.free.balanced, self))
 
     def _changed(self, point: DualPoint, change: Callable[..., DualPoint]) -> DualPoint:
         """The point with a change of the part that belongs to the rows."""

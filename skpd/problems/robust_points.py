@@ -80,9 +80,6 @@ class HingePoint(PointOf):
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return self.inner.free_sums(products[:-1], errors[:-1])
 
-    def errors_by_precision(self) -> Array:
-        return np.append(self.inner.errors_by_precision(), 0.0)
-
 
 class FreeWithRadius(FreeDirections):
     """The intercept of a robust SVM, whose interval is that of the hinge loss."""
@@ -130,10 +127,8 @@ class FreeWithRadius(FreeDirections):
             return point
         return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]), self.columns)
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if not self._is_hinge:
             return point
-        # optimal products by coefficients near the optimum do not include the ridge
-        coef = coef[:-1] if coef is not None and problem.penalty.weight == 0.0 else None
-        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner, coef)
+        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner)
         return HingePoint(self.rows.y, inner)

@@ -78,7 +78,7 @@ class FreeConstant(FreeDirections):
                 return StructuredPoint(rows, combined, abs(beyond))
         return point
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if not len(self.columns):
             return self.projected(problem, point)
         known = point.theta.orthogonal_to

@@ -187,7 +187,7 @@ class Monitor:
         primal = primal_objective(self.problem, coef, intercept, accuracy)
         is_output = not self.keeps_best and bool(np.isfinite(primal))
         upper = primal if is_output else min(primal, self.primal)
-        bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
+        bound = dual_bound(self.problem, point.dual_coef, upper, accuracy)
         if is_output or self._theta is None or (self.keeps_best and bound.value > self.dual):
             self.dual = bound.value
             self._theta = copy(point.dual_coef)

@@ -35,7 +35,6 @@ class Point(DualPoint):
     largest: float = inf
     rounding: float = 0.0
     others: float | None = None
-    by_precision: Any = 0.0
     theta: Any = field(default_factory=lambda: np.array([1.0, -2.0]))
     asked: list = field(default_factory=list)
 
@@ -56,9 +55,6 @@ class Point(DualPoint):
 
     def free_sums(self, products, errors):
         return list(self.sums)
-
-    def errors_by_precision(self):
-        return self.by_precision
 
     def largest_scale(self):
         self.asked.append("largest")
@@ -152,6 +148,6 @@ class Objective:
         self.asked.append("projected")
         return self.nearby or point
 
-    def balanced(self, point, near):
-        self.asked.append(("balanced", near))
+    def balanced(self, point):
+        self.asked.append("balanced")
         return self.exact or point

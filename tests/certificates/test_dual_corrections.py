@@ -50,7 +50,7 @@ def test_a_point_has_these_properties_unless_it_says_otherwise():
             return [(1.0, 2.0)]
 
     point = Plain()
-    assert point.only_precise is False and point.errors_by_precision() == 0.0
+    assert point.only_precise is False
     assert point.free_sums(None, None) == [(1.0, 2.0)]
     assert NOTHING == (0.0, 0.0)
 
@@ -296,14 +296,12 @@ def test_rounding_in_a_ball_and_of_coordinates_without_bounds():
 # Which points are tried
 
 
-def tried(
-    value=1.0, by_sums=0.0, near=None, others=(0.0, 0.0), options=(2.0, False, 0.0), **given
-):
+def tried(value=1.0, by_sums=0.0, others=(0.0, 0.0), options=(2.0, False, 0.0), **given):
     """What is tried, in order, and the best bound, of points with these bounds.
 
     ``others`` are the bounds of the projection and of the balanced point.
     """
-    point = Point(**{name: given.pop(name) for name in ("sums", "by_precision") if name in given})
+    point = Point(**{name: given.pop(name) for name in ("sums",) if name in given})
     nearby, exact = Point(), Point()
     objective = Objective(**{"nearby": nearby, "exact": exact, **given})
     repairs, events = repairs_of(objective, *options), objective.asked
@@ -316,15 +314,14 @@ def tried(
 
     repairs.of = of
     events.clear()
-    best = repairs.best(point, near)
+    best = repairs.best(point)
     return events, best.theta, point.precisions
 
 
 ALL = ["point", "projected", "projection"]
-BALANCED = [("balanced", None), "exact"]
+BALANCED = ["balanced", "exact"]
 FREE, UNBOUNDED = ((-1.0, 1.0),), ((0.0, 0.0), (-inf, inf))
 SCALED = (2.0, True, 0.0)
-NEAR = "near"
 MORE = 1.0 + 1e-9
 
 
@@ -354,21 +351,9 @@ MORE = 1.0 + 1e-9
         ({"intervals": FREE, "by_sums": 0.01 / MORE}, ["point"]),
         ({"intervals": FREE, "by_sums": 0.03, "value": -1.0}, ["point", *BALANCED]),
         ({"intervals": FREE, "by_sums": 0.03 / MORE, "value": -1.0}, ["point"]),
-        ({"intervals": FREE, "by_sums": 0.01, "exact": None}, ["point", ("balanced", None)]),
-        # and where the rounding of theta costs more than that, here 2 times an entry
-        ({"near": NEAR}, ["point"]),
-        ({"near": NEAR, "by_precision": 0.005}, ["point"]),
-        ({"by_precision": 0.1}, ["point"]),
-        (
-            {"near": NEAR, "by_precision": 0.005 * MORE},
-            ["point", ("balanced", NEAR), "exact", *BALANCED],
-        ),
-        (
-            {"near": NEAR, "by_precision": 0.1, "others": (0.0, 2.0)},
-            ["point", ("balanced", NEAR), "exact"],
-        ),
+        ({"intervals": FREE, "by_sums": 0.01, "exact": None}, ["point", "balanced"]),
         # nothing else is finite where a coordinate is not bounded
-        ({"intervals": UNBOUNDED, "near": NEAR, "by_precision": 0.1}, BALANCED),
+        ({"intervals": UNBOUNDED}, BALANCED),
         ({"intervals": UNBOUNDED, "others": (0.0, -inf)}, [*BALANCED, "point"]),
     ],
 )  # fmt: skip
@@ -377,13 +362,11 @@ def test_points_that_are_tried(given, events):
 
 
 def test_the_best_point_is_kept():
-    """The first of the best; products for the rounding of theta only where they may help."""
+    """The first of the best."""
     free = {"intervals": FREE, "options": SCALED}
     for others, best in (((1.0, 9.0), "point"), ((1.5, 9.0), "projection"), ((0.5, 9.0), "point")):
         assert tried(others=others, **free)[1] == best
     assert tried(others=(0.0, 1.5), by_sums=1.0, **free)[1] == "exact"
     assert tried(intervals=UNBOUNDED, others=(0.0, -inf), value=0.5)[1] == "point"
-    assert tried(near=NEAR, by_precision=0.1)[2] == ["plain"]
-    assert tried(near=NEAR)[2] == tried(near=NEAR, by_precision=0.1, intervals=UNBOUNDED)[2] == []
     point = Point(lambda scale: nan if scale == 1.0 else 0.25, v=[0.5], linear=True)
     assert repairs_of(Objective(), scaling=True).of(point).kind == "scaling"

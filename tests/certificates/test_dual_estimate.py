@@ -1,8 +1,5 @@
 """The estimate of a lower bound from sums that a solver has, against its formulas."""
 
-from dataclasses import replace
-from math import inf
-
 import numpy as np
 import pytest
 
@@ -11,8 +8,6 @@ from skpd.designs import Design
 from skpd.losses import Squared
 from skpd.penalties import L1, SquaredL2, WeightedL1
 from skpd.problems import linear_problem
-from tests.certificates.small import Objective, Point, penalty_of
-from tests.certificates.test_dual_corrections import repairs_of
 
 ALPHA = 0.5
 GRADIENT = np.array([0.25, -0.4, 0.1])
@@ -52,14 +47,3 @@ def test_of_some_of_the_features(scale):
     problem, penalty = problem_of(WeightedL1([1.0, 2.0, 4.0])), WeightedL1([2.0])
     found = dual_estimate(problem, 0.9, -scale * GRADIENT[1:2], 100.0, penalty)
     assert found == pytest.approx(min(1.0, ALPHA / (scale * 0.4 / 2.0)) * 0.9)
-
-
-def test_loss_by_the_rounding_of_theta():
-    """The radius 6 / 2 times the change of the norm, from 4 to 4.5."""
-    repairs = repairs_of(Objective(alpha=2.0), upper=6.0)
-    assert repairs.radius == 3.0
-    point = Point(v=[1.0, -4.0], errors=[9.0, 9.0], by_precision=0.5)
-    assert repairs.by_precision(point) == 1.5
-    assert repairs.by_precision(replace(point, by_precision=np.zeros(2))) == 0.0
-    squares = Objective(penalty_of(inf, lambda v, alpha, radius: v @ v))
-    assert repairs_of(squares).by_precision(point) == 1.5**2 + 3.5**2 - 17.0

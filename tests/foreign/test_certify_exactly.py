@@ -120,7 +120,7 @@ def test_rigorous_bounds_where_digits_cancel(rng):
         problem = linear_problem(Design(X), y, weights, Absolute(), L1(), alpha, False)
         for theta in (np.sign(rng.normal(size=n)), rng.uniform(-1, 1, n), -np.sign(y)):
             upper = rigorous_primal(problem, np.zeros(3), 0.0)[0]
-            value, rounding = rigorous_dual(problem, theta, upper, np.zeros(3))
+            value, rounding = rigorous_dual(problem, theta, upper)
             cs, t = exact(c), exact(theta)
             total = sum(cs)
             u = [

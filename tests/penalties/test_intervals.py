@@ -249,4 +249,3 @@ def test_penalties_without_intervals():
         penalty = penalty.for_n_features(4)
         assert penalty.intervals(slopes, 1.0, 1.0) is None and penalty.zeros(slopes) is None
     assert R.LInf().zeros(slopes) is None
-    assert R.SquaredGroupL2(2).for_n_features(4).smooth_directions(np.ones(4)) is None

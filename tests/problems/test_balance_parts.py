@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,29 +45,6 @@ def test_min_singular_value_values(least, kind, rng):
         right = A.T @ (A @ np.array([1.0, -2.0]))
         residual = A.T @ (A @ solve(right)) - right
         assert np.max(np.abs(residual)) <= 1e-6 * np.max(np.abs(right))
-
-
-@pytest.mark.parametrize("n_rows, known", [(100, True), (101, False), (150, False)])
-def test_products_are_known_for_tables_that_are_not_too_large(n_rows, known):
-    """1e8 rows times features squared."""
-    T, subgradient = np.eye(1000)[:, :2], np.arange(1000.0)
-    directions = SimpleNamespace(directions=T, subgradient=subgradient)
-
-    class Found(tuple):
-        directions = T
-
-    penalty = SimpleNamespace(smooth_directions=lambda coef: Found((T, subgradient)))
-    problem = SimpleNamespace(n_coefficients=1000, penalty=penalty, alpha=0.5)
-    found = balance._known_products(problem, "coef", n_rows)
-    assert (found is not None) is known
-    if known:
-        assert found[0] is directions.directions
-        assert_array_equal(found[1], [-0.0, -0.5])
-    penalty.smooth_directions = lambda coef: None
-    assert balance._known_products(problem, "coef", 1) is None
-    Found.directions = np.empty((1000, 0))
-    penalty.smooth_directions = lambda coef: Found((T, subgradient))
-    assert balance._known_products(problem, "coef", 1) is None
 
 
 # Directions and their sums
@@ -273,19 +249,13 @@ def test_features_with_a_clear_sign_are_not_balanced(rng):
 
 
 def test_what_is_free_besides_an_intercept(rng):
-    """Features alone, or nothing where coefficients are known."""
+    """Features alone, or nothing."""
     problem = problem_of(rng, Squared(), WeightedL1([1.0, 0.0, 1.0]), False)
     theta, x = 0.1 * rng.normal(size=14), problem.free.table[:, 0]
     theta -= x * (x @ (problem.weights * theta)) / (problem.weights @ x**2)
     assert balance_exactly(problem, theta).columns.tolist() == [1]
     penalised = problem_of(rng, Squared(), L1(), False)
     assert balance_exactly(penalised, theta) is None
-    coef = np.array([1.0, -1.0, 0.0])
-    penalised = penalised.with_alpha(1e-9)
-    F = penalised.design.table(np.arange(2))
-    theta -= F @ np.linalg.solve(F.T * penalised.weights @ F, F.T @ (penalised.weights * theta))
-    found = balance_exactly(penalised, theta, coef)
-    assert found.residual == found.cost == 0.0 < found.share
 
 
 def test_a_second_correction_removes_what_the_first_leaves(rng):
@@ -297,25 +267,3 @@ def test_a_second_correction_removes_what_the_first_leaves(rng):
     theta -= F @ np.linalg.solve(F.T * c @ F, F.T @ (c * theta))
     found = balance_exactly(problem, theta + 1e-7 * rng.normal(size=14))
     assert found.residual < 1e-16
-
-
-@pytest.mark.parametrize("copies", [1, 2])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_changes_towards_known_products(fit_intercept, copies, rng):
-    """Also along dependent directions and zeros, whose singular values count as 0."""
-    problem = problem_of(rng, Squared(), L1(), fit_intercept)
-    theta = 0.1 * rng.normal(size=14)
-    X, c = problem.design.table(np.arange(3)), problem.weights
-    T = np.column_stack([np.eye(3)[:, :2]] * copies + [np.zeros(3)] * (copies - 1))
-    wanted = T.T @ (X.T @ (c * theta)) + 1e-6 * (T.T @ np.array([1.0, 2.0, 3.0]))
-    inside = np.arange(1, 14)
-    rows = _Rows(problem, theta, inside, np.full(13, 0.5), np.zeros(14))
-    directions = balance._directions(problem, inside)
-    rows.match_products((T, wanted), directions)
-    assert rows.change[0] == 0.0 and 1e-8 < np.max(np.abs(rows.change)) < 1e-1
-    for t, value in zip(T.T[:2], wanted[:2], strict=True):
-        j = int(np.argmax(t))
-        found = exact_sum(c, X[:, j], theta) + exact_sum(c, X[:, j], rows.change)
-        assert abs(found - Fraction(value)) <= Fraction(1, 10**17)
-    if fit_intercept:
-        assert abs(exact_sum(c, theta) + exact_sum(c, rows.change)) <= Fraction(1, 10**17)

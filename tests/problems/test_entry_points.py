@@ -45,9 +45,8 @@ def test_products_are_sums_of_the_rows_of_an_entry(biases, rng):
     size = (groups.largest_sums(theta), 0.0) if biases else NOTHING
     assert point.sums_without_products() == [size]
     assert problem.free_intervals(1.0) == [(-inf, inf) if biases else NOTHING]
-    assert point.errors_by_precision() == 0.0
     if not biases:
-        assert problem.balanced(point, None) is point
+        assert problem.balanced(point) is point
 
 
 def bounds_of(problem):
@@ -66,7 +65,7 @@ def test_balanced_points(loss, rng):
     lower, upper = bounds_of(problem)
     assert_array_equal(problem.free.balanced_bounds, (lower, upper))
     start = np.clip(rng.normal(size=40), lower, upper)
-    point = problem.balanced(problem.feasible_point(start), None)
+    point = problem.balanced(problem.feasible_point(start))
     projected = problem.rows.groups.projected(start, lower, upper)
     expected = np.clip((1.0 - 2.0 * ROOM) * projected, lower, upper)
     assert_allclose(point.theta, expected, rtol=1e-15)
@@ -132,6 +131,6 @@ def test_dual_points_without_a_cycle(rng):
     """Each group of one class alone: 0 is the only point, of value 0."""
     problem = problem_of(rng, Hinge())
     problem.y[:] = 1.0
-    point = problem.balanced(problem.feasible_point(np.full(40, -0.5)), None)
+    point = problem.balanced(problem.feasible_point(np.full(40, -0.5)))
     assert_array_equal(point.theta, np.zeros(40))
     assert point.value(1.0) == (0.0, 0.0)

@@ -76,7 +76,7 @@ def test_features_that_span_all_rows(shape, rank, fit_intercept, expected, rng):
     if expected:
         assert len(free.left_out) == 0
         point = problem.feasible_point(-0.5 * problem.y)
-        assert problem.projected(point) is point and problem.balanced(point, None) is point
+        assert problem.projected(point) is point and problem.balanced(point) is point
         assert_allclose(free.squares, problem.weights @ X**2)
 
 
@@ -364,13 +364,13 @@ def test_attempts_of_a_balance(n_failures, free, rng, monkeypatch):
     speck[:2] = -problem.y[:2] * np.array([0.7e-9, 1.4e-9]) * np.max(np.abs(projected))
     monkeypatch.setattr(FreeDirections, "_projected", lambda *_: speck)
 
-    def scripted(of, theta, near):
-        assert of is problem and near == "near"
+    def scripted(of, theta):
+        assert of is problem
         seen.append(theta)
         return None if len(seen) <= n_failures else found
 
     monkeypatch.setattr(balance, "balance_exactly", scripted)
-    balanced = problem.free.balanced(problem, point, "near")
+    balanced = problem.free.balanced(problem, point)
     cleared = np.where(np.arange(12) == 0, 0.0, speck)
     attempts = [point.theta] * free + [speck, cleared]
     assert len(seen) == min(n_failures + 1, len(attempts))

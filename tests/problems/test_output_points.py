@@ -78,7 +78,6 @@ def test_sums_of_every_output(loss, precise, fit_intercept, rng):
         total = sum(w * row[k] for w, row in zip(weights, exact, strict=True))
         assert abs(total - Fraction(value)) <= Fraction(error)
     assert sums[K:] == [(products[j], errors[j]) for j in free]
-    assert point.errors_by_precision() == 0.0
     table = theta.reshape(N, K).copy()
     table[:, 1] = 0.0
     nothing = problem.row_point(np.ravel(table)).sums_without_products()
@@ -156,7 +155,7 @@ def test_projections_of_coupled_outputs(loss, seed):
     theta = loss.project_dual(y, 0.7 * rng.normal(size=N * K))
     found = problem.projected(problem.feasible_point(theta)).theta
     assert np.max(np.abs(problem.rows.sums(c * found))) <= 4e-15
-    assert_array_equal(problem.balanced(problem.feasible_point(theta), None).theta, found)
+    assert_array_equal(problem.balanced(problem.feasible_point(theta)).theta, found)
     for _ in range(20):
         other = loss.project_dual(y, rng.normal(size=N * K))
         other = problem.projected(problem.feasible_point(other)).theta

@@ -37,7 +37,7 @@ def intervals(problem, tol):
         problem, solution.certificate.primal, penalty.bounded_conjugate, True, 0.0
     )
     point = problem.feasible_point(solution.dual_coef)
-    bound = corrections.best(point, None)
+    bound = corrections.best(point)
     implied = implied_bounds_of(problem, solution.certificate.primal - bound.value, bound)
     gap = max(gap, solution.certificate.primal - bound.value)
     return intervals_of_pinned_rows(problem, model, gap, bound.theta, implied.intervals)

@@ -76,7 +76,7 @@ def test_mixtures_are_balanced_by_labelings(sign, rng):
     assert_allclose(found.theta.mean_loss, (1.0 - share) * 0.5 + share * other.mean_loss)
     assert found.is_balanced and not point.is_balanced
     assert found.sums_without_products() == [NOTHING]
-    assert problem.projected(found) is found and problem.balanced(point, None).is_balanced
+    assert problem.projected(found) is found and problem.balanced(point).is_balanced
     without, _ = problem_of(rng, False)
     unbalanced = StructuredPoint(without.rows, mixture)
     assert without.projected(unbalanced) is unbalanced

@@ -125,8 +125,8 @@ def test_separable_classes_with_a_free_feature():
     problem = problem_of_shards(shards, Hinge(), penalty, 0.01, True)
     theta = problem.plain_dual(np.ravel(local.dual_coef_))
     point = problem.feasible_point(theta)
-    balanced = problem.balanced(point, None)
-    assert balanced is not point and problem.balanced(point, local.coef_[0]) is point
+    balanced = problem.balanced(point)
+    assert balanced is not point
     assert balanced.free_sums(*balanced.products(True)) == [(0.0, 0.0)] * 2
     assert balanced.value(1.0)[1] < 1e-9 and balanced.value(0.5)[0] > 0.0
 

@@ -50,7 +50,7 @@ def test_probabilities_of_classes(small, rng, monkeypatch):
         Design(X), labels, np.full(N, 1.0 / N), Softmax(K), penalty, alpha=1.0, fit_intercept=False
     )
     point = problem.feasible_point(np.ravel(rng.dirichlet(np.full(K, 40.0), N) - labels))
-    near = problem.balanced(point, None)
+    near = problem.balanced(point)
     assert (near.distance > 1e-4) == (small > 1e-3)
     p = np.reshape(near.theta, (N, K)) + labels
     t = root(lambda t: softmax_at(X, y, np.full(N, 1.0 / N), p, t)[1], (K - 1) * len(FREE))
@@ -96,7 +96,7 @@ def test_hazards(small, rng, monkeypatch):
     penalty = Separable(0.0, np.array([0.0, 0.0, 1.0]))
     problem = scores_problem(Design(X), loss, penalty, 1.0)
     dual = loss.loss_augmented(0.1 * rng.normal(size=N), 0.0)[1]
-    near = problem.balanced(problem.feasible_point(dual), None)
+    near = problem.balanced(problem.feasible_point(dual))
     z = near.theta.predictions
     t = root(lambda t: hazards_at(X, time, event, z, t)[1][:2], len(FREE))
     distributions, sums = hazards_at(X, time, event, z, list(t))
@@ -118,12 +118,12 @@ def test_no_proof_where_the_hessian_is_singular(rng, monkeypatch):
     loss = PartialLikelihood(np.arange(N) + 1.0, np.full(N, True), np.ones(N), np.zeros(N, int))
     problem = scores_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
     point = problem.feasible_point(loss.loss_augmented(np.zeros(N), 0.0)[1])
-    assert problem.balanced(point, None) is not point  # the second column is the first
+    assert problem.balanced(point) is not point  # the second column is the first
     monkeypatch.setattr(tilting, "CERTAIN", 2.0)
-    assert problem.balanced(point, None) is point
+    assert problem.balanced(point) is point
     monkeypatch.undo()
     monkeypatch.setattr(tilting, "MOST_MOVES", 1)
-    assert problem.balanced(point, None) is point
+    assert problem.balanced(point) is point
 
 
 def test_columns_that_no_risk_set_compares(rng):
@@ -133,11 +133,11 @@ def test_columns_that_no_risk_set_compares(rng):
     loss = PartialLikelihood(time, event, np.ones(N), np.zeros(N, int))
     problem = scores_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
     dual = loss.loss_augmented(rng.normal(size=N), 0.0)[1]
-    near = problem.balanced(problem.feasible_point(dual), None)
+    near = problem.balanced(problem.feasible_point(dual))
     assert near.free_sums(*near.products(precise=True)) == [(0.0, 0.0)] * 3
-    assert problem.balanced(near, None) is near
+    assert problem.balanced(near) is near
     share = problem.feasible_point(0.5 * dual)
-    assert problem.balanced(share, None) is share
+    assert problem.balanced(share) is share
     other = scores_problem(Design(X.copy()), loss, Separable(0.0, 0.0), 1.0)
     again = other.feasible_point(near.theta)
-    assert other.balanced(again, None) is not again
+    assert other.balanced(again) is not again

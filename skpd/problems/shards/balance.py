@@ -50,9 +50,7 @@ class SharedFreeDirections(FreeDirections):
     def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         return point
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
-        if coef is not None:
-            return point
+    def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         # The last point of a run is certified again with its model in single precision. Its change
         # and sums are kept, which saves two passes over the data.
         point = cast(SummedPoint, point)

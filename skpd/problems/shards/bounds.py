@@ -130,7 +130,6 @@ def _dual_sums(shard: Shard, block: Block, dual: RemoteDualPoint, precise: bool)
         "products": _product(block.design, weights, theta, precise),
         "slope": BoundedSum(*kernels.compensated_dot(weights, theta)),
         "largest": Largest(kernels.max_abs(theta)),
-        "square": kernels.dot(weights * theta, theta),
         **_values_and_scale(loss, y, weights, theta, ""),
     }
     if dual.change is None:

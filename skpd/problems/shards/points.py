@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
 from typing import Any, cast
 
 import numpy as np
@@ -115,9 +114,6 @@ class SummedPoint(RowPoint):
 
     def largest_scale(self) -> float:
         return -float(self._plain[f"{self._prefix}minus_scale"].value)
-
-    def errors_by_precision(self) -> Array:
-        return EPSILON * sqrt(self._plain["square"]) * self.problem.norms
 
     # The largest size of a dual variable.
     largest = computed(lambda self: float(self._plain["largest"].value))
