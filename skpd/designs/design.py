@@ -307,8 +307,14 @@ class Design(RowsOfSamples):
         m = len(columns) + ones
         if self.dense and m > NARROW:
             return dense_gram(self._X, self.matrix.by_row, h, columns, ones)
-        out = np.empty((m, m))
-        self.matrix.gram(h, columns, ones, out)
+        out, matrix = np.empty((m, m)), self.matrix
+        few = (
+            self.dense or matrix.by_row or 2 * np.sum(self.column_counts[columns]) < self.n_entries
+        )
+        matrix = (
+            matrix if few else self.by_rows.matrix
+        )  # a pass over whole rows takes half the time
+        matrix.gram(h, columns, ones, out)
         return out
 
     def columns_that_seem_far(self, far: float) -> tuple[Indices, Array]:

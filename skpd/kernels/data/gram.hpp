@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "data/dense_vectors.hpp"
@@ -118,100 +117,13 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, const dou
         if (h[i] != 0.0) visit(i, start[i + 1] - start[i], positions.data() + start[i], entries.data() + start[i]);
 }
 
-// sums_b += sum_p x_p rows[positions_p - first, b] for b < width; x and positions (n), rows (n_rows_per_block, width)
-template <std::size_t width, class T, class I>
-SKPD_CLONES void add_matched_products(const T* x, const I* positions, std::size_t n, std::size_t first,
-                                      const double* rows, double* sums) {
-    double even[width] = {}, odd[width] = {};  // two chains of sums let additions overlap
-    const auto add = [&](double* sum, std::size_t p) {
-        const double* row = rows + (static_cast<std::size_t>(positions[p]) - first) * width;
-        const double entry = static_cast<double>(x[p]);
-        for (std::size_t b = 0; b < width; ++b) sum[b] += entry * row[b];
-    };
-    std::size_t p = 0;
-    for (; p + 1 < n; p += 2) {
-        add(even, p);
-        add(odd, p + 1);
-    }
-    if (p < n) add(even, p);
-    for (std::size_t b = 0; b < width; ++b) sums[b] += even[b] + odd[b];
-}
-
-// Calls add(b, a, sum) with parts of sum_i h_i x_ib x_ia for some columns b and a, at least all a >= b, of a sparse
-// matrix stored by columns; h (n_rows).
-//
-// Up to `width` columns b are written to a dense table of a few rows, with which the sparse columns a are multiplied:
-// on columns with many entries this takes a third of the time of the sums over rows in `for_each_row_of`. It returns
-// false and does nothing if the latter is estimated to be faster, as for many columns with few entries.
-template <class M, class Add>
-bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* columns,
-               std::size_t n_selected, Add add) {
-    constexpr std::size_t width = 8, min_rows = 2048;  // a table of 128 kB stays in a cache
-    std::vector<std::size_t> from(matrix.n_major), to(matrix.n_major);
-    double n_entries = 0.0, n_products = 0.0;
-    for (std::size_t a = 0; a < n_selected; ++a) {
-        const auto j = static_cast<std::size_t>(columns[a]);
-        const auto length = static_cast<double>(matrix.length(j));
-        to[j] = static_cast<std::size_t>(matrix.indptr[j]);
-        n_entries += length;
-        n_products += length * static_cast<double>(1 + a / width);
-    }
-    const double n_weighted_rows = n_rows - std::count(h, h + n_rows, 0.0);
-    const double pairs = 0.5 * n_entries * n_entries / n_rows * n_weighted_rows / n_rows;
-    if (n_products > pairs + 2.0 * n_entries + n_rows) return false;
-    // Each block has so many rows that a column has several entries in it.
-    const auto n_rows_with_entries = static_cast<std::size_t>(16.0 * n_rows * n_selected / (n_entries + 1.0));
-    const std::size_t n_rows_per_block = std::min(n_rows, std::max(min_rows, n_rows_with_entries));
-    std::vector<double> rows(width * n_rows_per_block);
-    for (std::size_t top = 0; top < n_rows; top += n_rows_per_block) {
-        for (std::size_t a = 0; a < n_selected; ++a) {
-            const auto j = static_cast<std::size_t>(columns[a]);
-            from[j] = to[j];
-            const auto* end = matrix.indices + matrix.indptr[j + 1];
-            to[j] = std::partition_point(matrix.indices + from[j], end, [&](auto i) {
-                return static_cast<std::size_t>(i) < top + n_rows_per_block; }) - matrix.indices;
-        }
-        for (std::size_t first = 0; first < n_selected; first += width) {
-            const std::size_t k = std::min(n_selected - first, width);
-            const auto spread = [&](auto value) {
-                for (std::size_t b = 0; b < k; ++b)
-                    for (std::size_t j = columns[first + b], p = from[j]; p < to[j]; ++p)
-                        rows[(matrix.indices[p] - top) * width + b] = value(p);
-            };
-            spread([&](std::size_t p) { return h[matrix.indices[p]] * static_cast<double>(matrix.data[p]); });
-            for (std::size_t a = first; a < n_selected; ++a) {
-                const auto j = static_cast<std::size_t>(columns[a]);
-                double sums[width] = {};
-                add_matched_products<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top,
-                                            rows.data(), sums);
-                for (std::size_t b = 0; b < k; ++b) add(first + b, a, sums[b]);
-            }
-            spread([](std::size_t) { return 0.0; });
-        }
-    }
-    return true;
-}
-
-// sum_i h_i x_ij for the column j; h (n_rows)
-template <class M>
-double weighted_sum(const M& matrix, const double* h, std::int64_t column) {
-    double sum = 0.0;
-    matrix.for_each(static_cast<std::size_t>(column), [&](std::size_t i, double x) { sum += h[i] * x; });
-    return sum;
-}
-
 // The columns of a sparse matrix must increase.
 template <class T, class I>
 void gram(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* columns,
           std::size_t n_selected, bool ones, double* out) {
     const std::size_t m = n_selected + ones;
     std::fill_n(out, m * m, 0.0);
-    const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
-    if (!by_row && in_blocks(matrix, n_rows, h, columns, n_selected, add)) {
-        for (std::size_t a = 0; ones && a < n_selected; ++a)
-            out[a * m + n_selected] = weighted_sum(matrix, h, columns[a]);
-        if (ones) out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
-    } else for_each_row_of(matrix, by_row, n_rows, h, {columns, columns + n_selected},
+    for_each_row_of(matrix, by_row, n_rows, h, {columns, columns + n_selected},
                     [&](std::size_t i, std::size_t k, const std::uint32_t* positions, const double* entries) {
                         const bool contiguous = k > 0 && positions[k - 1] - positions[0] + 1 == k;
                         for (std::size_t a = 0; a < k; ++a) {
