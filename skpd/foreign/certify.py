@@ -64,8 +64,8 @@ def certify(
         skglm; a `GeneralizedLinearRegressor` of glum; the result of ``fit`` of a `GLM`, `Logit`,
         `Poisson` or `QuantReg` of statsmodels, or of ``fit_regularized`` of a `Logit` or
         `Poisson`; a `CoxPHFitter` or `CoxTimeVaryingFitter` of lifelines with ``l1_ratio=0``; a
-        `CoxPHSurvivalAnalysis` or `CoxnetSurvivalAnalysis` of scikit-survival; a `LogisticAT` of
-        mord; or an estimator of this package.
+        `CoxPHSurvivalAnalysis` or `CoxnetSurvivalAnalysis` of scikit-survival; or an estimator of
+        this package.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -159,7 +159,6 @@ def certify(
     CoxPHFitter, CoxTimeVaryingFitter,
     CoxPHSurvivalAnalysis                       its own             S
     CoxnetSurvivalAnalysis                      its own             1
-    LogisticAT of mord                          its own             S
     celer's LogisticRegression                  its own             S
     skglm's LinearSVC                           hinge               C S
     other estimators of celer and skglm         its own             1

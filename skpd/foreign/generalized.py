@@ -1,22 +1,21 @@
-"""The objectives of generalised linear models of scikit-learn, glum, statsmodels and mord.
+"""The objectives of generalised linear models of scikit-learn, glum and statsmodels.
 
 Of these only scikit-learn is imported: the other estimators are recognised by the names of the
-library and the class. The objectives are those in the documentation of scikit-learn 1.9, glum 3.4,
-statsmodels 0.15 and mord 0.7, with D the deviance of all rows and S the sum of the weights:
+library and the class. The objectives are those in the documentation of scikit-learn 1.9, glum 3.4
+and statsmodels 0.15, with D the deviance of all rows and S the sum of the weights:
 
     PoissonRegressor, GammaRegressor, TweedieRegressor    D / (2 S) + alpha ||w||^2 / 2
     GeneralizedLinearRegressor (glum)                     D / (2 S) + alpha sum_j R_j(w_j),
                         R_j(w) = l1_ratio P1_j |w| + (1 - l1_ratio) P2_j w^2 / 2
     GLM, Logit, Poisson (statsmodels)             sum_i s_i l(y_i, x_i.w) + sum_j alpha_j |w_j|
     QuantReg (statsmodels)                        sum_i s_i l(y_i, x_i.w)
-    LogisticAT (mord)        sum_i s_i sum_k l(s_ik (x_i.w - t_k)) + alpha ||w||^2 / 2
 
 The models of statsmodels have no intercept of their own. The loss l of GLM and Poisson is half the
 deviance, and alpha is 0 but for the method ``fit_regularized`` of Logit and Poisson.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,12 +23,9 @@ from sklearn.base import BaseEstimator
 
 from .. import losses
 from .._typing import Array, Numbers
-from ..certificates import Certificate, primal_objective
-from ..losses import Loss, MarginLoss
-from ..losses.ordinal import OrdinalLoss
+from ..losses import Loss
 from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
-from ..problems.structured_rows import scores_problem
-from .data import Data, Objective, coefficients, fits, with_weight
+from .data import Data, Objective, fits
 from .families import Family, alpha, classes, given, targets
 from .linear_fit import LinearFit
 
@@ -222,45 +218,4 @@ def _with_offset_of(results: BaseEstimator, data: Data) -> Data:
     )
 
 
-# mord's ordered classes
-
-
-@dataclass(frozen=True)
-class OrdinalFit(LinearFit):
-    """Coefficients and thresholds from any source, for `skpd.losses.ordinal`."""
-
-    thresholds: Array
-
-    @property
-    def primal(self) -> float:
-        """The objective value of the model with its own thresholds, rounded up."""
-        rows = self.problem.rows
-        rows = replace(rows, loss=rows.loss.with_thresholds(self.thresholds))
-        return primal_objective(self.problem.of_rows(rows), self.coef, 0.0)
-
-    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
-        if rigorous:
-            raise ValueError("rigorous must be False for ordered classes of other libraries.")
-        return super().certify(tol, max_iter, rigorous)
-
-
-def ordinal_fit(
-    estimator: BaseEstimator, data: Data, loss: MarginLoss, alpha: float, thresholds: Array
-) -> LinearFit:
-    """The fit of ordered classes with half the squared l2 norm."""
-    labels = data.labels(estimator.classes_)
-    (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
-    ordinal = OrdinalLoss(labels, data.sample_weight, data.offset, loss)
-    weighted = with_weight(SquaredL2(), alpha, data.name)
-    problem = scores_problem(data.design, ordinal, *weighted)
-    return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
-
-
-def _mord(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
-    """The fit of sum_i s_i sum_k l_ik + alpha ||w||^2 / 2 of LogisticAT."""
-    alpha = float(estimator.alpha) / float(np.sum(data.sample_weight))
-    return [ordinal_fit(estimator, data, losses.Logistic(), alpha, estimator.theta_)]
-
-
-MORD: dict[str, Objective] = {"LogisticAT": _mord}
 STATSMODELS: dict[str, Objective] = dict.fromkeys(RESULTS, _statsmodels)

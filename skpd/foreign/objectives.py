@@ -33,7 +33,7 @@ from .families import (
     inverse_C,
     targets,
 )
-from .generalized import GAMMA, GLUM, MORD, POISSON, STATSMODELS, TWEEDIE
+from .generalized import GAMMA, GLUM, POISSON, STATSMODELS, TWEEDIE
 from .linear_fit import LinearFit
 from .outputs import crammer_singer, multi_task, of_classes
 from .survival import COX
@@ -210,7 +210,6 @@ BY_NAME: dict[str, dict[str, Objective]] = {  # libraries that are not imported
     "skglm": SKGLM,
     "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),
     "statsmodels": STATSMODELS,
-    "mord": MORD,
     "lifelines": COX["lifelines"],
     "sksurv": COX["sksurv"],
 }

@@ -15,7 +15,6 @@ the thresholds satisfy this. A rounding error of the sum is removed by a factor 
 rows of the larger of both sides.
 """
 
-from copy import copy
 from dataclasses import dataclass, field, replace
 from math import inf, log, sqrt
 from typing import ClassVar, cast
@@ -93,7 +92,6 @@ class OrdinalLoss(StructuredLossOfRows):
     ) -> None:
         n, self.n_thresholds = len(labels), int(np.max(labels))
         self.inner, self._row_data = inner, (labels, sample_weight, offset)
-        self.thresholds: Array | None = None  # given ones, in place of the best
         self.is_smooth = self.has_curvature = not inner.has_kinks
         self.weights = np.full(n, 1.0 / n)
         self.used_rows = np.flatnonzero(sample_weight > 0.0)
@@ -120,12 +118,6 @@ class OrdinalLoss(StructuredLossOfRows):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
 
-    def with_thresholds(self, thresholds: Array) -> "OrdinalLoss":
-        """The loss with given thresholds."""
-        other = copy(self)
-        other.thresholds = thresholds
-        return other
-
     def sample(self, rows: Indices) -> tuple[Indices, "OrdinalLoss"]:
         labels, sample_weight, offset = self._row_data
         _, first = np.unique(labels[self.used_rows], return_index=True)
@@ -136,12 +128,10 @@ class OrdinalLoss(StructuredLossOfRows):
     # The loss
 
     def best_thresholds(self, z: Array) -> Array:
-        """The thresholds that minimise the loss of scores z, or the given ones."""
+        """The thresholds that minimise the loss of scores z."""
         return self._thresholds(self._shifted(z))
 
     def _thresholds(self, u: Array) -> Array:
-        if self.thresholds is not None:
-            return self.thresholds
         if not kernels.equal(u, self._last[0]):  # several functions ask for those of the same z
             find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
             thresholds = np.array([find(u, k) for k in range(self.n_thresholds)])
