@@ -98,7 +98,7 @@ class GramMatrices:
         return np.asarray(np.mean(self.diagonal, axis=1))
 
     @property
-    def of_outputs(self) -> Array:
+    def between_outputs(self) -> Array:
         """The relative sizes of the matrices, as a diagonal matrix."""
         sizes = np.sum(self.diagonal, axis=0)
         return np.diag(sizes / max(float(np.mean(sizes)), np.finfo(float).tiny))
@@ -173,8 +173,8 @@ class OutputColumns:
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal sum_i x_ij^2 d_ik, an upper bound on that of the curvature."""
-        of_outputs = [self.subset.rmatvec_square(np.ascontiguousarray(d)) for d in self.d.T]
-        table = self._and_ones(np.column_stack(of_outputs), self.d)
+        columns = [self.subset.rmatvec_square(np.ascontiguousarray(d)) for d in self.d.T]
+        table = self._and_ones(np.column_stack(columns), self.d)
         return np.where(self.mask, table, 0.0)
 
     @property
@@ -196,7 +196,7 @@ class OutputColumns:
         return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
 
     @property
-    def of_outputs(self) -> Array:
+    def between_outputs(self) -> Array:
         """The sum C of the Hessians of the rows, of shape (n_outputs, n_outputs)."""
         return np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
 

@@ -350,11 +350,11 @@ class FreeOutputs(FreeDirections):
         return BalancedPoint(problem, own, end, moved, bounds)
 
 
-def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:
+def on_intervals(outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:
     """The projection onto the points between bounds whose sums over each output vanish."""
     projected = theta.copy()
-    for rows in of_outputs.row_indices:
-        vectors = theta, lower, upper, of_outputs.weights
+    for rows in outputs.row_indices:
+        vectors = theta, lower, upper, outputs.weights
         values, low, high, c = (np.ascontiguousarray(x[rows]) for x in vectors)
         weighty = c > 0.0
         if not (np.any(low[weighty] < 0.0) and np.any(high[weighty] > 0.0)):

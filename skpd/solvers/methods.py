@@ -64,7 +64,7 @@ class Method(NamedTuple):
 def has_trace_norm_ball(problem: Problem) -> bool:
     """Whether all outputs have one X, and the penalty is a ridge on a ball of the trace norm."""
     penalty, rows = problem.penalty, problem.rows
-    if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
+    if penalty.structure is not Structure.SPECTRAL:
         return False
     of_values = penalty.of_conjugate_arguments
     is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0

@@ -141,7 +141,7 @@ def preconditioner_on_rows(
             if common:
                 M *= H.n_outputs / (H.n_outputs - 1.0)
             return _Averaged(M, more, support, common)
-    return _Rowwise(H.scales[support], H.of_outputs, more, support)
+    return _Rowwise(H.scales[support], H.between_outputs, more, support)
 
 
 def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
