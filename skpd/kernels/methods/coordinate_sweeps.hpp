@@ -18,12 +18,14 @@ namespace skpd {
 struct Sweep {
     double largest = 0.0;
     bool settled = true;
+    std::size_t n_moved = 0;
 
     template <class Model>
     void move(Model& model, std::size_t j, double to, double curvature) {
         const double change = to - model.p[j];
         if (change == 0.0) return;
         settled &= (model.p[j] == 0.0) == (to == 0.0);
+        ++n_moved;
         model.p[j] = to;
         model.shift(j, change);
         largest = std::max(largest, std::fabs(change) * curvature);

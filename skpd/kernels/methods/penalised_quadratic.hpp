@@ -36,16 +36,23 @@ struct GramQuadratic {
     }
 
     // Sweeps over the coordinates until no gradient changes by more than tol, no coordinate reaches or leaves its kink,
-    // or the given number of sweeps is reached. Returns the largest change of a gradient in the last sweep.
+    // or the given number of sweeps is reached. If a Newton step needs a new factor, sweeps go on while those that are
+    // left at their last rate would take less time. Returns the largest change of a gradient in the last sweep.
     template <class R>
-    double descend(const R& penalty, int sweeps, double tol) {
+    double descend(const R& penalty, int sweeps, double tol, bool has_factor) {
         Sweep last;
         for (int k = 0; k < sweeps; ++k) {
+            const double before = last.largest, n_moved = static_cast<double>(last.n_moved);
             last = sweep(*this, penalty);
-            if (last.largest <= tol || last.settled) break;
+            if (last.largest <= tol) break;
+            const double n_left = std::log(tol / last.largest) / std::log(last.largest / before);
+            const bool is_faster = last.largest < before && n_left * n * factor_work < n_moved * n_moved;
+            if (last.settled && (has_factor || !is_faster)) break;
         }
         return last.largest;
     }
+    // A factor of m coordinates takes the time of m^2 / (factor_work n) sweeps over them.
+    static constexpr double factor_work = 12.0;
 
     std::size_t n_responses() const { return n; }
     // response += H change on the support, the change of the gradient; returns the change of the quadratic.
@@ -209,6 +216,10 @@ class SupportSystem {
         for (std::size_t b = 0; b < support.size(); ++b) step[b] = x[place_[support[b]]];
     }
 
+    bool has_factor(const SeparableCoordinates& penalty) const {
+        return factor_.n > 0 && penalty.max_l2() == max_l2_;
+    }
+
    private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     // If more than 1/8 of the support has left or joined, a new factor costs less.
@@ -352,7 +363,7 @@ double alternate(GramQuadratic model, const R& penalty, int sweeps, double tol, 
     constexpr int most = std::is_same_v<R, SeparableCoordinates> ? 30 : 1;  // of the steps of a round
     double change = std::numeric_limits<double>::infinity();
     for (int round = 0; round < rounds; ++round) {
-        change = model.descend(penalty, sweeps, tol);
+        change = model.descend(penalty, sweeps, tol, (system.has_factor(penalty) || ... || false));
         if (change <= tol) break;
         for (int k = 0; k < most && round + 1 < rounds; ++k) {
             const double length = newton_step(model, penalty, system...);
