@@ -18,9 +18,9 @@ residual
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import sqrt
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,10 +226,10 @@ class _Rows:
         inverse = _min_singular_value(A)
         if inverse is None:
             return None
-        smallest, normal_solve = inverse
+        smallest, least_norm = inverse
         for _ in range(PASSES):
             sums = np.array([value for value, _ in self.sums(directions)])
-            self.add(A @ normal_solve(-sums / sizes))
+            self.add(least_norm(-sums / sizes))
             if not np.max(np.abs(self.change[self.inside]) / self.slack) <= MAX_SHARE:
                 return None
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
@@ -254,7 +254,7 @@ class _Rows:
 
 
 def _min_singular_value(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
-    """The least singular value of A, up to a factor 1/2, and a function that solves A'A x = b.
+    """The least singular value of A, up to a factor 1/2, and the least q with A'q = b for any b.
 
     A factorisation of A'A is used if its rounding errors are small enough, otherwise a QR
     factorisation. None if A has nearly dependent columns.
@@ -262,12 +262,12 @@ def _min_singular_value(A: Array) -> tuple[float, Callable[[Array], Array]] | No
     gram = A.T @ A
     least = min_singular_value_by_gram(gram, len(A))
     if least is not None:
-        return least, partial(np.linalg.solve, gram)
-    r = cast(Array, np.linalg.qr(A, mode="r"))
-    singular = np.linalg.svd(r, compute_uv=False)
+        return least, lambda b: A @ np.linalg.solve(gram, b)
+    Q, R = np.linalg.qr(A)
+    singular = np.linalg.svd(R, compute_uv=False)
     if not singular[-1] * CONDITION > singular[0]:
         return None
-    return float(singular[-1]), lambda b: np.linalg.solve(r, np.linalg.solve(r.T, b))
+    return float(singular[-1]), lambda b: Q @ np.linalg.solve(R.T, b)
 
 
 def min_singular_value_by_gram(gram: Array, n_rows: int) -> float | None:

@@ -301,7 +301,7 @@ def tried(value=1.0, by_sums=0.0, others=(0.0, 0.0), options=(2.0, False, 0.0), 
 
     ``others`` are the bounds of the projection and of the balanced point.
     """
-    point = Point(**{name: given.pop(name) for name in ("sums",) if name in given})
+    point = Point(sums=given.pop("sums")) if "sums" in given else Point()
     nearby, exact = Point(), Point()
     objective = Objective(**{"nearby": nearby, "exact": exact, **given})
     repairs, events = repairs_of(objective, *options), objective.asked

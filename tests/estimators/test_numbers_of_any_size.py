@@ -66,7 +66,7 @@ def test_conditions_of_free_features(condition, rng):
         [X[:, :3], condition * (X[:, 3] - X[:, 2])]
     )  # the differences are exact
     best = np.mean((y - LinearRegression().fit(same, y).predict(same)) ** 2) / 2.0
-    assert model.converged_ and model.n_iter_ < 100
+    assert model.converged_ and model.n_iter_ < 10
     assert best * (1.0 - 1e-7) <= model.certificate_.dual <= best * (1.0 + 1e-13)
     small = np.column_stack([np.ones(5), X[:5, 1:]])
     counts = PoissonPD(alpha=0.0, fit_intercept=False).fit(small, [0.0, 3.0, 1.0, 4.0, 2.0])

@@ -19,7 +19,7 @@ from skpd.losses import (
     Squared,
     SquaredHinge,
 )
-from skpd.penalties import L1, TotalVariation, WeightedL1
+from skpd.penalties import L1, Box, ElasticNetBall, L1Ball, TotalVariation, WeightedL1
 from skpd.problems import linear_problem
 from skpd.problems.balance import balance_exactly
 from skpd.solvers import solve
@@ -251,6 +251,24 @@ def certified(problem, best, rng):
 SHIFTS = pytest.mark.parametrize("shift", [0.0, 2.0**10, -(2.0**20)])
 ALPHAS = pytest.mark.parametrize("alpha", [1e-2, 1e-5, 1e-8])
 ROWS = np.full(16, 1 / 16)  # exact
+
+
+@pytest.mark.parametrize(
+    "penalty, fit_intercept, shift",
+    [
+        *product([L1Ball, ElasticNetBall], [True], [0.0, 2.0**10, 2.0**24]),
+        *product([L1Ball, ElasticNetBall, lambda r: Box(-r, r)], [False], [0.0]),
+        (ElasticNetBall, False, 2.0**10),
+    ],
+)
+def test_a_ball_far_larger_than_the_coefficients(penalty, fit_intercept, shift, rng):
+    """Least squares; X' diag(c) theta is 0, to more digits than those of a number theta."""
+    X, y = grid(rng, (16, 3), shift), grid(rng, 16, 3.0)
+    columns = [exact(x) for x in X.T]
+    columns = [[Fraction(1)] * 16, *columns] if fit_intercept else columns
+    best = best_squared(columns, exact(y), Fraction(0))
+    problem = linear_problem(Design(X), y, ROWS, Squared(), penalty(1e8), 1.0, fit_intercept)
+    certified(problem, best, rng)
 
 
 @SHIFTS
