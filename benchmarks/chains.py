@@ -23,8 +23,8 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.helpers.campaigns import solved, unit_of
 from skpd import ChainCRF, ChainM3N
 from skpd.designs import Design
-from skpd.designs.chains import ChainsDesign
-from skpd.losses.chains import ChainLogLoss
+from skpd.models.sequences.design import ChainsDesign
+from skpd.models.sequences.losses import ChainLogLoss
 from tests.oracles.optima import optimal_value
 
 PARTS = ("task", "campaign")

@@ -4,8 +4,6 @@ from ._version import VERSION, show_versions
 from .certificates import Certificate, Certificates
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
-from .estimators.boosting import LPBoostClassifier
-from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.costs import GammaPD, TweediePD
 from .estimators.counts import PoissonPD
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
@@ -33,6 +31,8 @@ from .model_selection.multi_task_cv import MultiTaskPDCV
 from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
+from .models.boosting.classifier import LPBoostClassifier
+from .models.sequences.estimators import ChainCRF, ChainM3N
 from .preprocessing.column_sources import track_columns
 from .preprocessing.groups import feature_groups
 from .preprocessing.standard_scaler import BlockScaler

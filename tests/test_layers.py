@@ -11,8 +11,8 @@ from skpd.solvers.published.methods import PUBLISHED as PUBLISHED_METHODS
 
 LAYERS = [
     "kernels", "designs", "penalties", "losses", "certificates", "problems", "solvers",
-    "formulation", "preprocessing", "estimators", "metrics", "inspection", "model_selection",
-    "foreign", "dask",
+    "formulation", "preprocessing", "estimators", "inspection", "model_selection", "models",
+    "metrics", "foreign", "dask",
 ]  # fmt: skip
 ROOT = Path(skpd.__file__).parent
 
@@ -54,6 +54,14 @@ def test_imports_run_downwards():
             above = LAYERS[LAYERS.index(layer(module)) + 1 :]
             upwards = [other for other in imported(module) if layer(other) in above]
             assert upwards == [], module
+
+
+def test_rooms_do_not_know_each_other():
+    for module in FILES:
+        if layer(module) == "models":
+            room = ".".join(module.split(".")[:3])
+            of_rooms = [other for other in imported(module) if layer(other) == "models"]
+            assert all(f"{other}.".startswith(f"{room}.") for other in of_rooms), module
 
 
 PUBLISHED = "skpd.solvers.published"

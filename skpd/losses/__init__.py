@@ -20,8 +20,7 @@ subgradient; the base class turns these into functions of y and z. The proximal 
 conjugates are compiled (``skpd/kernels/maths/losses.hpp``), or, for a class of your own, found
 numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
 predictions at once are in `skpd.losses.coupled_outputs`, `skpd.losses.classes` and
-`skpd.losses.quantiles`, structured losses in `skpd.losses.multivariate`, `skpd.losses.chains`,
-`skpd.losses.ordinal` and `skpd.losses.survival`.
+`skpd.losses.quantiles`, those of all scores in the folders of `skpd.models`.
 """
 
 from .base import Loss

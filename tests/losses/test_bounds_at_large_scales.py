@@ -16,11 +16,11 @@ import pytest
 from mpmath import mpf
 
 from skpd import losses as L
-from skpd.losses.chains import ChainLogLoss, ChainLoss
 from skpd.losses.multivariate import FBeta, RocAuc
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.shifted import with_offset
 from skpd.losses.survival import PartialLikelihood
+from skpd.models.sequences.losses import ChainLogLoss, ChainLoss
 from tests.oracles.exact_objectives import (
     MARGIN,
     RESIDUAL,

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
-from skpd.losses.chain_recursions import Chains, sum_product
-from skpd.losses.chains import ChainLogLoss, ChainLoss
 from skpd.losses.jensen_groups import RowGroup
 from skpd.losses.labeling_sums import marginals
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.structured import StructuredDual
 from skpd.losses.survival import PartialLikelihood
+from skpd.models.sequences.losses import ChainLogLoss, ChainLoss
+from skpd.models.sequences.recursions import Chains, sum_product
 
 EPSILON = 2.0**-52
 

@@ -10,16 +10,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._compat import HasMethods, Interval, _fit_context
-from .._floats import EPSILON
-from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
-from .._warn import warn_of_convergence
-from ..certificates.interface import Sum
-from ..formulation.validation import checked_weights, validated
-from ..problems.boosting import BoostingProblem
-from ..problems.hypotheses import AllStumps, Hypotheses
-from ..solvers.boosting.columns import Boosted, generate_columns, method_for
-from .parameters import NOT_NEGATIVE, ParameterValidation, StoppingParameters, declared
+from ..._compat import HasMethods, Interval, _fit_context
+from ..._floats import EPSILON
+from ..._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
+from ..._warn import warn_of_convergence
+from ...certificates.interface import Sum
+from ...estimators.parameters import (
+    NOT_NEGATIVE,
+    ParameterValidation,
+    StoppingParameters,
+    declared,
+)
+from ...formulation.validation import checked_weights, validated
+from .column_generation import Boosted, generate_columns, method_for
+from .hypotheses import AllStumps, Hypotheses
+from .problem import BoostingProblem
 
 # Errors of margins over this number are relative errors of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
@@ -71,7 +76,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
     ----------
     estimators_ : list
         The hypotheses with a positive weight: fitted weak learners, or
-        `skpd.problems.hypotheses.DecisionStump`. At the end as many of the smallest weights become
+        `skpd.models.boosting.hypotheses.DecisionStump`. At the end as many of the smallest weights become
         0 as a gap of ``tol`` allows, except with ``solver="highs"``.
     estimator_weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to 1.

@@ -7,19 +7,19 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix
-from ..designs import Design
-from ..designs.chains import ChainsDesign
-from ..formulation.formulate import FormulatedProblems
-from ..formulation.validation import validated, validated_array
-from ..losses.chain_recursions import Chains, best_labels
-from ..losses.structured import StructuredLoss
-from ..penalties import L1, GroupL2, Penalty, SquaredL2
-from ..problems import Point, Solution
-from ..problems.structured_rows import scores_problem
-from .base import _DATA, PrimalDualEstimator, fit_method
+from ..._typing import Array, ArrayLike, Attributes, Indices, Matrix
+from ...designs import Design
+from ...estimators.base import _DATA, PrimalDualEstimator, fit_method
+from ...estimators.parameters import WarmStartParameters, WithOptions, shared
+from ...formulation.formulate import FormulatedProblems
+from ...formulation.validation import validated, validated_array
+from ...losses.structured import StructuredLoss
+from ...penalties import L1, GroupL2, Penalty, SquaredL2
+from ...problems import Point, Solution
+from ...problems.structured_rows import scores_problem
+from .design import ChainsDesign
 from .labeled_sequences import encoded, split_at, stacked
-from .parameters import WarmStartParameters, WithOptions, shared
+from .recursions import Chains, best_labels
 
 
 class ChainAttributes:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Literal
 
-from .._typing import Array, Indices, Matrix
-from ..losses.chain_recursions import sum_product
-from ..losses.chains import ChainLogLoss, ChainLoss
+from ..._typing import Array, Indices, Matrix
+from ...estimators.parameters import declared
 from .chain_estimator import ChainEstimator
 from .labeled_sequences import split_at
-from .parameters import declared
+from .losses import ChainLogLoss, ChainLoss
+from .recursions import sum_product
 
 
 @declared

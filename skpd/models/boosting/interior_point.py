@@ -1,6 +1,6 @@
 """The restricted problems of boosting as programmes of the interior-point method.
 
-With U the edge vectors of the hypotheses as rows, the problem of `skpd.problems.boosting` is, for
+With U the edge vectors of the hypotheses as rows, the problem of `skpd.models.boosting.problem` is, for
 mixtures a of the hypotheses and a level rho ::
 
     minimise -rho + sum_i f_i(rho - (U'a)_i)   subject to   a >= 0, sum_h a_h = 1,
@@ -24,13 +24,13 @@ from ...designs import Design
 from ...losses import Hinge
 from ...penalties import L1
 from ...problems import linear_problem
-from ...problems.boosting import BoostingProblem
-from ..interior.loss_terms import Equality, Intervals
-from ..interior.maps import Coefficients, Map
-from ..interior.method import minimise
-from ..interior.programme import Programme
-from ..interior.systems import NewtonSystem
-from ..interior.terms import DualTerm, NumberPairs
+from ...solvers.interior.loss_terms import Equality, Intervals
+from ...solvers.interior.maps import Coefficients, Map
+from ...solvers.interior.method import minimise
+from ...solvers.interior.programme import Programme
+from ...solvers.interior.systems import NewtonSystem
+from ...solvers.interior.terms import DualTerm, NumberPairs
+from .problem import BoostingProblem
 from .settings import SETTINGS
 
 
@@ -120,7 +120,7 @@ def interior_point(problem: BoostingProblem, edges: Array, start: Array, gap: fl
     """Solve a restricted problem by predictor and corrector steps, to a gap of two bounds.
 
     The method starts in the middle; ``start`` is a mixture to return where it finds none. The
-    other parameters are those of `skpd.solvers.boosting.restricted.accelerated_gradients`.
+    other parameters are those of `skpd.models.boosting.restricted_problems.accelerated_gradients`.
     """
     if np.min(problem.caps - problem.weights) <= 0.0:  # nu is 1: there is one distribution
         mixture = np.zeros(len(edges))

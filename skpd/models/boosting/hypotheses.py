@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._typing import Array
-from ..certificates.interface import Sum
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...certificates.interface import Sum
 
 
 class Hypotheses(ABC):

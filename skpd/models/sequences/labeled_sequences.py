@@ -6,8 +6,8 @@ from contextlib import suppress
 import numpy as np
 import scipy.sparse as sp
 
-from .._checks import require_unmasked, shown
-from .._typing import Indices, Matrix
+from ..._checks import require_unmasked, shown
+from ..._typing import Indices, Matrix
 
 
 def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:

@@ -16,11 +16,11 @@ from math import log
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._immutable_base import computed
-from .._typing import Array
-from ..certificates import Certificate
-from ..certificates.interface import Sum
+from ..._floats import EPSILON
+from ..._immutable_base import computed
+from ..._typing import Array
+from ...certificates import Certificate
+from ...certificates.interface import Sum
 
 OPERATIONS = 16  # an upper bound on the rounding errors of one term of a sum
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import Array
-from .design import Design
-from .outputs import SharedDesign
+from ..._typing import Array
+from ...designs.design import Design
+from ...designs.outputs import SharedDesign
 
 
 class ChainsDesign:

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..._typing import Array
-from ...problems.boosting import BoostingProblem
-from ..accelerated.estimate_functions import Composite, infinite_memory
-from ..accelerated.geometry import Entropic
+from ...solvers.accelerated.estimate_functions import Composite, infinite_memory
+from ...solvers.accelerated.geometry import Entropic
 from .interior_point import Pair, interior_point
+from .problem import BoostingProblem
 from .settings import SETTINGS
 
 

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from skpd.losses.chain_recursions import (
+from skpd.models.sequences.losses import ChainLogLoss, ChainLoss
+from skpd.models.sequences.recursions import (
     Beliefs,
     Chains,
     LogBeliefs,
@@ -13,7 +14,6 @@ from skpd.losses.chain_recursions import (
     log_partition,
     sum_product,
 )
-from skpd.losses.chains import ChainLogLoss, ChainLoss
 from tests.oracles.chain_labelings import (
     LENGTHS,
     K,

@@ -1,6 +1,6 @@
 """Losses of sequences: max-margin Markov networks and conditional random fields on chains.
 
-With the scores of tokens and transitions in one vector z, as `skpd.designs.chains` makes it, the
+With the scores of tokens and transitions in one vector z, as `skpd.models.sequences.design` makes it, the
 loss is a mean over the n chains of ::
 
     max over y' of     h(y', y) + score(y') - score(y)      (Taskar, Guestrin and Koller, 2004)
@@ -19,10 +19,10 @@ from typing import ClassVar, cast
 import numpy as np
 from scipy.special import xlogy
 
-from .._floats import EPSILON
-from .._typing import Array, Indices, Sum
-from .chain_recursions import NEGLIGIBLE, Beliefs, Chains, best_labels, log_partition, sum_product
-from .structured import StructuredDual, StructuredLoss
+from ..._floats import EPSILON
+from ..._typing import Array, Indices, Sum
+from ...losses.structured import StructuredDual, StructuredLoss
+from .recursions import NEGLIGIBLE, Beliefs, Chains, best_labels, log_partition, sum_product
 
 PAIRWISE = 64.0 * EPSILON  # above the relative error of NumPy's sums of numbers of one sign
 

@@ -10,11 +10,11 @@ from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import Certificate
 from ...certificates.interface import Sum
-from ...problems.boosting import BoostingProblem
-from ...problems.hypotheses import Hypotheses
-from ..monitor import HISTORY_DTYPE
+from ...solvers.monitor import HISTORY_DTYPE
+from .hypotheses import Hypotheses
 from .interior_point import Pair
-from .restricted import RESTRICTED
+from .problem import BoostingProblem
+from .restricted_problems import RESTRICTED
 from .settings import SETTINGS
 
 BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)])

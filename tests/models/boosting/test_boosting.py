@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.boosting import best_soft_margin, every_stump
 from skpd import LPBoostClassifier
-from skpd.problems.boosting import BoostingProblem
-from skpd.problems.hypotheses import AllStumps
-from skpd.solvers.boosting.columns import generate_columns
+from skpd.models.boosting.column_generation import generate_columns
+from skpd.models.boosting.hypotheses import AllStumps
+from skpd.models.boosting.problem import BoostingProblem
 from tests.oracles.optima import optimal_value
 
 

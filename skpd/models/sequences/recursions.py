@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from .. import kernels
-from .._typing import Array, Indices
+from ... import kernels
+from ..._typing import Array, Indices
 
 # The largest spread of scores for which products of potentials do not underflow by more than
 # NEGLIGIBLE in any probability. Recursions of logarithms take scores that are farther apart.

@@ -1,0 +1,1 @@
+"""Boosting by linear programming: hypotheses, restricted problems and column generation."""

@@ -1,0 +1,1 @@
+"""Labelled sequences: random fields and max-margin networks on chains."""

@@ -1,1 +1,0 @@
-"""Column generation for boosting, and the methods for its restricted problems."""
