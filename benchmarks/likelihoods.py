@@ -16,7 +16,7 @@ from scipy.optimize import LinearConstraint
 from benchmarks.helpers.campaigns import solved
 from skpd import CoxPD, GammaPD, OrdinalPD, PoissonPD, TweediePD
 from skpd.losses.shifted import with_offset
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 from tests.oracles.reference import conic_programme, cox_programme, ordinal_programme
 
 AGREE = 1e-7

@@ -12,15 +12,12 @@ from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
-from .estimators.metric_svc import MetricSVC
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
-from .estimators.ordinal import OrdinalPD
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
 from .estimators.robust_svm import DRSVMClassifier
-from .estimators.survival import CoxPD
 from .estimators.svm import PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
@@ -32,7 +29,10 @@ from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
 from .models.boosting.classifier import LPBoostClassifier
+from .models.metric.classifier import MetricSVC
+from .models.ordinal.classifier import OrdinalPD
 from .models.sequences.estimators import ChainCRF, ChainM3N
+from .models.survival.cox import CoxPD
 from .preprocessing.column_sources import track_columns
 from .preprocessing.groups import feature_groups
 from .preprocessing.standard_scaler import BlockScaler

@@ -17,13 +17,13 @@ from sklearn.utils import metadata_routing as routing
 from ._checks import shown
 from ._compat import _num_samples
 from ._typing import Array, ArrayLike, MatrixLike, PerRow
-from .estimators import survival_targets
-from .estimators.censoring import inverse_of_censoring, kaplan_meier, targets_and_weights
-from .estimators.concordance_index import concordance
 from .estimators.wrappers import final_estimator
 from .formulation.offsets import without_none
 from .formulation.validation import checked_weights
-from .losses.survival import PartialLikelihood
+from .models.survival import targets as survival_targets
+from .models.survival.censoring import inverse_of_censoring, kaplan_meier, targets_and_weights
+from .models.survival.concordance_index import concordance
+from .models.survival.partial_likelihood import PartialLikelihood
 
 __all__ = [
     "SurvivalScorer", "brier_score", "concordance_index", "cumulative_dynamic_auc",

@@ -26,18 +26,19 @@ FILES = {name_of(path): path for path in ROOT.rglob("*.py")}
 
 
 def imported(module):
-    """The files that a module imports; what only type checkers read is not among them."""
+    """The files that a module imports, but for type checkers, or to answer for names of rooms."""
     path = FILES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    typing = {
+    late = {
         id(node)
         for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test)
+        if (isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test))
+        or (isinstance(branch, ast.FunctionDef) and branch.name == "__getattr__")
         for node in ast.walk(branch)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and id(node) not in typing:
+        if isinstance(node, ast.ImportFrom) and id(node) not in late:
             base = resolve_name("." * node.level + (node.module or ""), package)
             for alias in node.names:
                 full = f"{base}.{alias.name}"

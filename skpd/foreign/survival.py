@@ -2,7 +2,7 @@
 
 None of the libraries is imported: estimators are recognised by the names of the library and the
 class. The objectives are those of skglm 0.5, lifelines 0.30 and scikit-survival 0.28. L is the
-loss of `skpd.losses.survival`, S the sum of the weights, n the number of rows, and
+`skpd.models.survival.partial_likelihood`, S the sum of the weights, n the number of rows, and
 R(w) = ratio |w| + (1 - ratio) w^2 / 2 with the ``l1_ratio`` of the estimator:
 
     CoxEstimator (skglm)                        L(X w) + alpha sum_j R(w_j)
@@ -24,8 +24,8 @@ from sklearn.base import BaseEstimator
 
 from .._typing import Array, Numbers
 from ..estimators.names import elastic_net
-from ..estimators.survival import CoxPD
-from ..estimators.survival_targets import entries_times_and_events
+from ..models.survival.cox import CoxPD
+from ..models.survival.targets import entries_times_and_events
 from ..penalties import Penalty, Separable
 from .data import Data, Objective, coefficients, with_weight
 from .linear_fit import LinearFit

@@ -107,13 +107,11 @@ def _has_optimum(problem: Problem, solution: Point | Solution, dual: float) -> b
     bound proves to have no sums is as far inside as the one from which it is computed, within a
     factor of two.
     """
-    loss, theta = problem.loss, solution.dual_coef
-    if problem.rows.of_scores:
-        if theta.orthogonal_to is None or (loss.has_thresholds and theta.table is None):
-            return False
-        return bool((-np.max(theta.table) if loss.has_thresholds else theta.share) > 0.0)
-    distances = [np.where(b == 0.0, np.abs(theta), 1.0) for b in loss.dual_bounds(problem.y)]
-    is_inside = np.min(np.minimum(*distances)[problem.weights > 0.0]) > 0.0
+    theta, rows = solution.dual_coef, problem.rows
+    if rows.of_scores:
+        return theta.orthogonal_to is not None and theta.is_inside
+    distances = [np.where(b == 0.0, np.abs(theta), 1.0) for b in rows.loss.dual_bounds(rows.y)]
+    is_inside = np.min(np.minimum(*distances)[rows.weights > 0.0]) > 0.0
     return bool(is_inside) and dual > 0.0 and not len(problem.left_out)
 
 

@@ -134,7 +134,7 @@ def with_bound_of_limit(
 ) -> Solution:
     """The solution of a model of hazards that separates, with the lower bound of its limit.
 
-    ``levels`` are those of `skpd.losses.survival.PartialLikelihood.in_limit`.
+    ``levels`` are those of `skpd.models.survival.partial_likelihood.PartialLikelihood.in_limit`.
     """
     if not levels:
         return solution

@@ -23,6 +23,8 @@ predictions at once are in `skpd.losses.coupled_outputs`, `skpd.losses.classes` 
 `skpd.losses.quantiles`, those of all scores in the folders of `skpd.models`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .base import Loss
 from .classes import CrammerSinger, LabelLoss, Softmax
 from .coupled_outputs import CoupledLoss, L2Norm
@@ -38,10 +40,12 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
-from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from .properties import LossProperties
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
+
+if TYPE_CHECKING:
+    from ..models.metric.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 
 __all__ = [
     "Absolute",
@@ -77,3 +81,12 @@ __all__ = [
     "Tweedie",
     "check_loss",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The losses that are rates and areas, from the folder of the models that minimise them."""
+    if name not in ("FBeta", "PrecisionAtK", "RecallAtK", "RocAuc"):
+        raise AttributeError(f"module 'skpd.losses' has no attribute {name!r}.")
+    from ..models.metric import losses
+
+    return getattr(losses, name)

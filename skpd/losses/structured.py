@@ -71,6 +71,9 @@ class StructuredDual:
     __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
     is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
 
+    # Whether the point is known to be inside the domain of the conjugate loss.
+    is_inside: ClassVar[bool] = False
+
     def value(self, scale: float) -> Sum:
         """A lower bound on -L*(scale theta), 0 <= scale <= 1, and its rounding error."""
         value = scale * self.mean_loss
@@ -106,15 +109,10 @@ class StructuredLoss(LossProperties, ABC):
         Whether `derivatives` gives a diagonal upper bound on the Hessian, and `hessian` itself.
     hessian_by_table : bool
         Whether the latter needs a table of the rows.
-    has_thresholds : bool
-        Whether the loss is a sum of margin losses of scores less thresholds, which minimise it.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
     averages_duals : bool
         Whether `dual_of` makes dual points of averages of others.
-    can_tilt : bool
-        Whether dual points become orthogonal to columns by changes of scores
-        (`skpd.problems.tilting`).
     points_of_both_signs : tuple of StructuredDual
         Dual points whose theta have sums of both signs, which bound an intercept; empty for losses
         of models without an intercept.
@@ -130,10 +128,8 @@ class StructuredLoss(LossProperties, ABC):
     is_smooth: bool = False
     has_curvature: bool = False
     hessian_by_table: ClassVar[bool] = False
-    has_thresholds: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = False
     averages_duals: ClassVar[bool] = True
-    can_tilt: ClassVar[bool] = False
     points_of_both_signs: tuple[StructuredDual, ...] = ()
     n_exchangeable: int = 0
     largest_target: float = 1.0

@@ -18,6 +18,7 @@ from .constrained_points import ConstrainedPoint
 from .interfaces import Free, ProblemParts, Rows
 from .lifts import IN_COEFFICIENTS, Lift
 from .null_model import NullModel
+from .plan import Plan
 from .prediction_intervals import inactive_rows
 from .regularisation import Regularisation
 from .solution import Point
@@ -46,6 +47,8 @@ class Problem(ProblemParts):
         The coordinates that the penalty leaves free: those of the rows and the penalty.
     lift : Lift, default=IN_COEFFICIENTS
         The maps between the variables and the coefficients of a model; by default the same.
+    plan : Plan, default=None
+        How the problem is solved; by default by the rules for all problems.
 
     Raises
     ------
@@ -58,12 +61,14 @@ class Problem(ProblemParts):
     workspace: Workspace | None = field(default=None, repr=False)
     free: "SomeFree" = field(default=cast("SomeFree", None), repr=False)
     lift: Lift = IN_COEFFICIENTS
+    plan: Plan | None = None
 
     if TYPE_CHECKING:
 
         def __init__(
             self, rows: Rows, regularisation: Regularisation, workspace: Workspace | None = None,
             free: Free | None = None, lift: Lift = IN_COEFFICIENTS,
+            plan: Plan | None = None,
         ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:

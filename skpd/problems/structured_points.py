@@ -1,25 +1,17 @@
 """Convex combinations of labelings as dual points, and the intercept of losses of all scores."""
 
 from functools import cached_property
-from math import inf, sqrt
-from typing import Any, NamedTuple, cast
+from math import inf
+from typing import Any, cast
 
 import numpy as np
 
-from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
-from ..designs import Design
 from ..losses.structured import StructuredDual
-from ..losses.survival import RiskDual
-from ..penalties import Separable
 from .free_directions import FreeDirections, proven
-from .free_features import to_balance
 from .interfaces import ProblemParts
-from .problem import Problem
-from .thresholds import orthogonal_dual, rows_of_thresholds
-from .tilting import tilted
 
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
@@ -37,13 +29,6 @@ class FreeConstant(FreeDirections):
     @cached_property
     def squares(self) -> Array:
         return cast(Array, self.rows.weights @ (self.table * self.table))
-
-    @cached_property
-    def _threshold_rows(self) -> Problem:
-        """The free columns as rows of thresholds."""
-        columns, *ends = self.penalty.free_features
-        design, penalty = self.rows.design.columns(columns), Separable(0.0, 0.0, *ends)
-        return rows_of_thresholds(self.rows.loss, design, penalty, 1.0)
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return self._intercepts(upper, 0.0)
@@ -81,68 +66,14 @@ class FreeConstant(FreeDirections):
     def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if not len(self.columns):
             return self.projected(problem, point)
-        known = point.theta.orthogonal_to
+        known = cast(StructuredPoint, point).theta.orthogonal_to
         if known is not None and known[0] is self.rows.design:
             return point
-        if self.rows.loss.has_thresholds:
-            design, rows = self.rows.design, self._threshold_rows
-            moved = orthogonal_dual(point.theta, rows, design, self.columns)
-            return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
-        if point.theta.share != 1.0:  # it is not the gradient at its scores
-            return point
-        features = to_balance(problem, point.theta.theta)
-        kept = np.intersect1d(features, np.array(self.dependence.kept, dtype=np.int64))
-        dual, distance = point.theta, 0.0
-        if len(kept):
-            tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, kept])), dual)
-            nearest = tilted(tilt)
-            if nearest is None:
-                return point
-            (_, dual), distance = nearest
-        # the sums of combinations of the columns that are kept vanish too
-        vanishing = features if len(kept) == len(self.dependence.kept) else kept
-        of = self.rows.design, self.columns[vanishing]
-        return StructuredPoint(self.rows, dual.near(distance, of), columns=self.columns)
+        return self.balanced_beside(problem, point)
 
-
-class ScoreTilt(NamedTuple):
-    """The dual point of a vector of scores, to which the scores of some columns are added."""
-
-    rows: Any  # a `RowsOfScores` with these columns as design
-    dual: RiskDual
-
-    @property
-    def n_rows(self) -> int:
-        return self.dual.loss.n_scores
-
-    def sums(self) -> tuple[Array, Array]:
-        sums, errors = StructuredPoint(self.rows, self.dual).products(precise=True)
-        weights, theta = self.rows.loss.weights, self.dual.theta
-        size = sqrt(kernels.dot(weights * theta, theta))  # the columns are rounded
-        norms = self.rows.design.column_norms(weights)
-        return sums, errors + 2.0 * EPSILON * size * norms
-
-    def hessian(self, precise: bool) -> tuple[Array, Array] | None:
-        loss, design, z = self.dual.loss, self.rows.design, self.dual.predictions
-        if precise:
-            hessian = loss.precise_hessian(z, design)
-            return None if hessian is None else (hessian, np.diag(hessian))
-        _, _, curvature = loss.derivatives(z)
-        hessian = loss.hessian(z, design, np.arange(design.shape[1]))
-        if hessian is None:
-            return None
-        return hessian, np.square(design.column_norms(loss.weights * curvature))
-
-    def largest_score(self, t: Array) -> float:
-        return kernels.max_abs(self.rows.design.matvec(t))
-
-    def largest_norm(self, inverse: Array) -> float:
-        table = self.rows.design.as_given
-        return sqrt(float(np.max(np.sum((table @ inverse) * table, axis=1))))
-
-    def moved(self, t: Array) -> "ScoreTilt":
-        z = self.dual.predictions - self.rows.design.matvec(t)
-        return self._replace(dual=self.dual.loss.loss_augmented(z, 0.0)[1])
+    def balanced_beside(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
+        """A point nearby whose sums over free coefficients vanish, if one is proven to exist."""
+        return point
 
 
 class StructuredPoint(DualPoint):

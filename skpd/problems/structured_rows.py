@@ -98,10 +98,9 @@ class RowsOfScores(Rows):
         Raises
         ------
         ValueError
-            If the penalty leaves coefficients free, and the loss has no dual points for these.
+            If the penalty leaves coefficients free.
         """
-        fits_free = self.loss.can_tilt or self.loss.has_thresholds
-        if penalty.free_level or (len(penalty.free_features.columns) and not fits_free):
+        if penalty.free_level or len(penalty.free_features.columns):
             raise ValueError(
                 "A maximum over labelings needs a penalty that leaves no coefficient free, got "
                 f"{penalty!r}."
@@ -248,13 +247,13 @@ def scores_problem(
     design, loss, fit_intercept, n_labels
         See `RowsOfScores`.
     penalty : Penalty
-        A penalty that leaves coefficients free only where the loss has dual points for these.
+        A penalty that leaves no coefficient free.
     alpha : float
 
     Raises
     ------
     ValueError
-        If the penalty leaves coefficients free for another loss, or if there is an intercept
+        If the penalty leaves coefficients free, or if there is an intercept
         although a constant added to all scores does not change the predicted labels.
     """
     regularisation = Regularisation(penalty, alpha).for_n_features(design.shape[1])

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
 from ..penalties import Structure
 from ..problems import Problem
+from ..problems.plan import Method
 from .accelerated.limited_memory import quasi_newton
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
@@ -33,32 +33,6 @@ from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_spac
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
 from .structured.smooth import smooth
-from .structured.threshold_rows import has_threshold_rows
-
-
-class Method(NamedTuple):
-    """A method that solves some problems.
-
-    Attributes
-    ----------
-    name : str
-        The name by which `solve` knows the method, and the value of ``solver_``.
-    run : callable
-        The method, with a `skpd.solvers.solver_context.SolverContext` and options of its own.
-    supports : callable
-        Whether the method can solve a problem.
-    requires : str
-        What a problem that it supports has, such as "an l1 ball".
-    is_published : bool, default=False
-        Whether the method is a paper's, whose output a solution by its name is: the last iterate,
-        or the average that the paper proves something of.
-    """
-
-    name: str
-    run: Callable[..., None]
-    supports: Callable[[Problem], bool]
-    requires: str
-    is_published: bool = False
 
 
 def has_trace_norm_ball(problem: Problem) -> bool:
@@ -93,11 +67,6 @@ ENTRIES: Supported = (lambda p: p.rows.of_entries), "entries of a matrix"
 SCORES: Supported = (lambda p: p.rows.of_scores), "a loss of all scores"
 NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
 SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
-THRESHOLDS: Supported = (
-    has_threshold_rows,
-    "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
-    "each threshold",
-)
 WIDE: Supported = has_smooth_row_space, "a squared l2 penalty and a wide dense table"
 # with epsilon = 0 it is an ordinary problem of labels
 ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"

@@ -3,55 +3,31 @@
 The first of `RULES` that applies lists attempts with their reasons.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import inf
-from types import MappingProxyType
-from typing import NamedTuple
 
 from ..designs import newton_cost
 from ..designs.gram import BLAS
 from ..penalties import Structure
 from ..problems import Problem
+from ..problems.plan import Attempt
 from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
 from .interior import cost_of_run, expected_cost, has_row_systems
 from .interior.settings import SETTINGS as INTERIOR
 from .methods import ENGINES
 from .newton.settings import SETTINGS as NEWTON
-from .options import Value
 from .robust.settings import SELECTION as ROBUST
 from .row_space import has_smooth_row_space
 from .selection_settings import SETTINGS
 from .separate_outputs import has_separate_outputs
 from .structured.settings import GRADIENTS
-from .structured.threshold_rows import has_threshold_rows
 
 BY_PARTS = "a penalty of single features or of groups"
 BY_CONES = "iterations hardly depend on the data"
 FEW_MODELS = "a few penalised problems, each from the one before"
 UNLIMITED = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
-
-
-class Attempt(NamedTuple):
-    """A method that `auto` tries.
-
-    Attributes
-    ----------
-    key : str
-        The key of the method in `skpd.solvers.METHODS`.
-    reason : str
-        The reason for trying it at this place.
-    budget : float
-        The largest cost that it may have, in the units of `skpd.designs.newton_cost`.
-    options : dict
-        Options of the method.
-    """
-
-    key: str
-    reason: str
-    budget: float = inf
-    options: Mapping[str, Value] = MappingProxyType({})
 
 
 # Whether a rule is for a problem, and its attempts, given whether there is a start
@@ -316,16 +292,8 @@ def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
 
 
 def _maxima(problem: Problem, _: bool) -> list[Attempt]:
-    """Maxima over labelings: cutting planes, unless the loss is a sum of margin losses."""
-    last = [Attempt("cutting-planes", "a maximum over labelings")]
-    if not has_threshold_rows(problem):
-        return last
-    rows = Attempt("threshold-rows", "a sum of margin losses of thresholds")
-    if len(problem.free_columns):  # the dual points of planes are not balanced beside these
-        return [rows]
-    n, d = problem.design.shape
-    few_planes = n < d and problem.penalty.is_ridge
-    return [*last, rows] if few_planes else [rows, *last]
+    """Maxima over labelings: cutting planes."""
+    return [Attempt("cutting-planes", "a maximum over labelings")]
 
 
 def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
@@ -380,3 +348,8 @@ RULES: list[Rule] = [
     (lambda p: p.penalty.structure.is_block_separable, _parts),  # a working set of features
     (lambda p: True, _whole_penalty),  # a penalty of all features together
 ]
+
+
+def by_rules(problem: Problem, warm: bool) -> list[Attempt]:
+    """The attempts of the first rule that applies."""
+    return next(attempts for applies, attempts in RULES if applies(problem))(problem, warm)

@@ -4,6 +4,7 @@
 problems by `auto`.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -11,24 +12,30 @@ from math import inf
 import numpy as np
 
 from ..problems import Problem
+from ..problems.plan import Attempt, Method
 from .equivalent import centred, centred_problem, in_units, orthogonal
 from .frank_wolfe.multiplier_search import search_for_multiplier
-from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, WIDE, Method
+from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, WIDE
 from .norms import by_slopes
 from .published.methods import PUBLISHED
 from .row_space import in_row_space
-from .rules import RULES, Attempt
+from .rules import by_rules
 from .separate_outputs import output_by_output
 from .solver_context import SolverContext
-from .structured.threshold_rows import by_threshold_rows
 
 
 def select(problem: Problem, warm: bool = False) -> list[Attempt]:
-    """The methods that `auto` tries, in this order: those of the first rule that applies.
+    """The methods that `auto` tries, in this order: those of the problem's plan or of the rules.
 
     ``warm`` is whether there is a start.
     """
-    return next(attempts for applies, attempts in RULES if applies(problem))(problem, warm)
+    attempts = by_rules if problem.plan is None else problem.plan.attempts
+    return attempts(problem, warm)
+
+
+def methods_of(problem: Problem) -> Mapping[str, Method]:
+    """The methods by key: those for all problems, and those of the problem's plan."""
+    return METHODS if problem.plan is None else {**METHODS, **problem.plan.methods}
 
 
 def auto(context: SolverContext) -> None:
@@ -38,10 +45,11 @@ def auto(context: SolverContext) -> None:
     if equivalent is not None:
         context = centred(context, *equivalent)
     monitor, attempts = context.monitor, _cached(context.problem, context.start is not None)
+    methods = methods_of(context.problem)
     for n_later, attempt in zip(range(len(attempts) - 1, -1, -1), attempts, strict=True):
         if context.is_over(monitor.n_iter):
             return
-        method = METHODS[attempt.key]
+        method = methods[attempt.key]
         monitor.method = method.name
         limits = {"budget": attempt.budget} if attempt.budget < inf else {}
         # a trial may have many cheap iterations: half of them are left to later methods
@@ -70,7 +78,6 @@ REDUCTIONS = {
         ("multiplier-search", search_for_multiplier, BALL),
         ("slopes-of-norm", by_slopes, NORMS),
         ("output by output", output_by_output, SEPARATE_OUTPUTS),
-        ("threshold-rows", by_threshold_rows, THRESHOLDS),
         ("row space", in_row_space, WIDE),
     )
 }

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..problems import Point, Problem, Solution
+from ..problems.plan import Method
 from ..problems.shards.shards import RowsLostError
-from .methods import Method
 from .monitor import Monitor
 from .options import Option, Output, Value, declared_options
-from .select import METHODS
+from .select import methods_of
 from .solver_context import SolverContext
 
 
@@ -24,12 +24,13 @@ def method_named(name: str, problem: Problem) -> Method:
     ValueError
         If there is no such method, or if it does not support the problem.
     """
-    named = [method for method in METHODS.values() if method.name == name]
+    methods = methods_of(problem).values()
+    named = [method for method in methods if method.name == name]
     for method in named:
         if method.supports(problem):
             return method
     if not named:
-        names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
+        names = ", ".join(sorted({repr(method.name) for method in methods}))
         raise ValueError(f"solver must be one of {names}, got {name!r}.")
     raise ValueError(
         f"solver {name!r} needs {named[0].requires}, got {problem.loss!r} with "
@@ -84,7 +85,8 @@ def solve(
     ----------
     problem : Problem
     solver : str, default="auto"
-        The name of a method in the table `skpd.solvers.METHODS` that can solve the problem.
+        The name of a method in the table `skpd.solvers.METHODS`, or in its plan, that can solve
+        the problem.
     tol : float
         The relative gap at which to stop (`skpd.certificates.relative_gaps`).
     max_iter : int

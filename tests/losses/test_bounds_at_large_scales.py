@@ -16,11 +16,11 @@ import pytest
 from mpmath import mpf
 
 from skpd import losses as L
-from skpd.losses.multivariate import FBeta, RocAuc
-from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.shifted import with_offset
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.metric.losses import FBeta, RocAuc
+from skpd.models.ordinal.losses import OrdinalLoss
 from skpd.models.sequences.losses import ChainLogLoss, ChainLoss
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 from tests.oracles.exact_objectives import (
     MARGIN,
     RESIDUAL,

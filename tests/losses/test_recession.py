@@ -16,9 +16,9 @@ from skpd.losses import (
     SquaredHinge,
     Tweedie,
 )
-from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.shifted import Shifted
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.ordinal.losses import OrdinalLoss
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 
 N_ROWS = 6
 FAR = 1e5

@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
 from skpd.losses.jensen_groups import RowGroup
-from skpd.losses.labeling_sums import marginals
-from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.structured import StructuredDual
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.metric.labeling_sums import marginals
+from skpd.models.ordinal.losses import OrdinalLoss
 from skpd.models.sequences.losses import ChainLogLoss, ChainLoss
 from skpd.models.sequences.recursions import Chains, sum_product
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 
 EPSILON = 2.0**-52
 
@@ -63,10 +63,8 @@ def every_loss():
         "linear_tails 3": L.RocAuc(y),
         "linear_tails 4": ChainLoss(*chains),
         "linear_tails is_smooth": ChainLogLoss(*chains),
-        "ignores_constants of_classes has_thresholds": OrdinalLoss(
-            labels, np.ones(3), None, L.Hinge()
-        ),
-        "ignores_constants of_classes has_thresholds is_smooth has_curvature": OrdinalLoss(
+        "ignores_constants of_classes": OrdinalLoss(labels, np.ones(3), None, L.Hinge()),
+        "ignores_constants of_classes is_smooth has_curvature": OrdinalLoss(
             labels, np.ones(3), None, L.Logistic()
         ),
         "is_smooth has_curvature hessian_by_table ignores_constants": cox,
@@ -75,7 +73,7 @@ def every_loss():
 
 FLAGS = [
     "is_smooth", "has_curvature", "hessian_by_table", "ignores_constants", "linear_tails",
-    "has_radius", "has_cones", "of_labels", "of_classes", "has_thresholds", "constant_curvature",
+    "has_radius", "has_cones", "of_labels", "of_classes", "constant_curvature",
     "is_log_likelihood",
 ]  # fmt: skip
 
@@ -99,7 +97,7 @@ def test_what_losses_of_all_scores_say(flags):
     )
     error = np.arange(1.0, loss.n_scores + 1.0)
     most = loss.weights @ (loss.largest_theta * error) * (1.0 + 1e-9)
-    if not loss.has_thresholds and not isinstance(loss, PartialLikelihood):
+    if not isinstance(loss, OrdinalLoss | PartialLikelihood):
         assert_allclose(loss.sensitivity(error), most, rtol=1e-14)
         assert loss.distances_of_products(None) is None
 

@@ -6,11 +6,11 @@ import pytest
 
 from skpd.designs import Design
 from skpd.losses import Softmax
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.survival.partial_likelihood import PartialLikelihood
+from skpd.models.survival.rows import hazards_problem
 from skpd.penalties import Separable
 from skpd.problems import tilting
 from skpd.problems.output_rows import outputs_problem
-from skpd.problems.structured_rows import scores_problem
 
 N, D, K = 12, 3, 3
 mp.mp.dps = 40
@@ -94,7 +94,7 @@ def test_hazards(small, rng, monkeypatch):
     X, time, event = 0.2 * rng.normal(size=(N, D)), np.arange(N) + 1.0, np.arange(N) % 4 != 1
     loss = PartialLikelihood(time, event, np.ones(N), np.zeros(N, dtype=int))
     penalty = Separable(0.0, np.array([0.0, 0.0, 1.0]))
-    problem = scores_problem(Design(X), loss, penalty, 1.0)
+    problem = hazards_problem(Design(X), loss, penalty, 1.0)
     dual = loss.loss_augmented(0.1 * rng.normal(size=N), 0.0)[1]
     near = problem.balanced(problem.feasible_point(dual))
     z = near.theta.predictions
@@ -116,7 +116,7 @@ def test_hazards(small, rng, monkeypatch):
 def test_no_proof_where_the_hessian_is_singular(rng, monkeypatch):
     X = np.repeat(rng.normal(size=(N, 1)), 2, axis=1)
     loss = PartialLikelihood(np.arange(N) + 1.0, np.full(N, True), np.ones(N), np.zeros(N, int))
-    problem = scores_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
+    problem = hazards_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
     point = problem.feasible_point(loss.loss_augmented(np.zeros(N), 0.0)[1])
     assert problem.balanced(point) is not point  # the second column is the first
     monkeypatch.setattr(tilting, "CERTAIN", 2.0)
@@ -131,13 +131,13 @@ def test_columns_that_no_risk_set_compares(rng):
     time, event = np.arange(N) + 1.0, np.arange(N) > 1
     X = np.column_stack([np.arange(N) == 0, np.ones(N)]).astype(float)
     loss = PartialLikelihood(time, event, np.ones(N), np.zeros(N, int))
-    problem = scores_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
+    problem = hazards_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
     dual = loss.loss_augmented(rng.normal(size=N), 0.0)[1]
     near = problem.balanced(problem.feasible_point(dual))
     assert near.free_sums(*near.products(precise=True)) == [(0.0, 0.0)] * 3
     assert problem.balanced(near) is near
     share = problem.feasible_point(0.5 * dual)
     assert problem.balanced(share) is share
-    other = scores_problem(Design(X.copy()), loss, Separable(0.0, 0.0), 1.0)
+    other = hazards_problem(Design(X.copy()), loss, Separable(0.0, 0.0), 1.0)
     again = other.feasible_point(near.theta)
     assert other.balanced(again) is not again

@@ -76,8 +76,8 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
     ----------
     estimators_ : list
         The hypotheses with a positive weight: fitted weak learners, or
-        `skpd.models.boosting.hypotheses.DecisionStump`. At the end as many of the smallest weights become
-        0 as a gap of ``tol`` allows, except with ``solver="highs"``.
+        `skpd.models.boosting.hypotheses.DecisionStump`. At the end as many of the smallest weights
+        become 0 as a gap of ``tol`` allows, except with ``solver="highs"``.
     estimator_weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to 1.
     classes_ : ndarray of shape (2,)

@@ -1,7 +1,7 @@
 """The restricted problems of boosting as programmes of the interior-point method.
 
-With U the edge vectors of the hypotheses as rows, the problem of `skpd.models.boosting.problem` is, for
-mixtures a of the hypotheses and a level rho ::
+With U the edge vectors of the hypotheses as rows, `skpd.models.boosting.problem` is, for mixtures
+a of the hypotheses and a level rho ::
 
     minimise -rho + sum_i f_i(rho - (U'a)_i)   subject to   a >= 0, sum_h a_h = 1,
     f_i(s) = max over 0 <= w_i <= caps_i of w_i s - entropy w_i log(w_i / c_i),

@@ -1,6 +1,6 @@
 """Losses of sequences: max-margin Markov networks and conditional random fields on chains.
 
-With the scores of tokens and transitions in one vector z, as `skpd.models.sequences.design` makes it, the
+With the scores of tokens and transitions in one vector z (`skpd.models.sequences.design`), the
 loss is a mean over the n chains of ::
 
     max over y' of     h(y', y) + score(y') - score(y)      (Taskar, Guestrin and Koller, 2004)

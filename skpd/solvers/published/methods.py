@@ -6,6 +6,7 @@ from math import isfinite
 import numpy as np
 
 from ...problems import Problem
+from ...problems.plan import Method
 from ..equivalent import in_model
 from ..frank_wolfe.settings import BALL as SETTINGS
 from ..methods import (
@@ -13,7 +14,6 @@ from ..methods import (
     ENTRIES,
     ROBUST,
     VALUES,
-    Method,
     Supported,
     has_trace_norm_ball,
 )

@@ -7,16 +7,16 @@ from math import sqrt
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Indices
-from ..designs import Design
-from ..losses.ordinal import OrdinalLoss, ThresholdDual
-from ..losses.shifted import with_offset
-from ..penalties import Penalty
-from ..penalties.weighted import with_coefficient
-from .balance import balance_nearby
-from .free_features import project_onto_free
-from .in_memory import linear_problem
-from .problem import Problem
+from ..._typing import Indices
+from ...designs import Design
+from ...losses.shifted import with_offset
+from ...penalties import Penalty
+from ...penalties.weighted import with_coefficient
+from ...problems.balance import balance_nearby
+from ...problems.free_features import project_onto_free
+from ...problems.in_memory import linear_problem
+from ...problems.problem import Problem
+from .losses import OrdinalLoss, ThresholdDual
 
 
 def threshold_rows(problem: Problem) -> Problem:

@@ -10,21 +10,21 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._compat import Interval, RealNotInt
-from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike
-from ..designs import Design
-from ..formulation.formulate import FormulatedProblems
-from ..formulation.validation import validated
-from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
-from ..penalties import Penalty
-from ..problems import Point, Solution
-from ..problems.structured_rows import scores_problem
-from ..solvers.structured.master import require_master
-from .base import _DATA, PrimalDualEstimator, fit_method
-from .classifier import checked_classes
-from .names import PenaltyName
-from .parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
-from .predictions import linear_predictions
+from ..._compat import Interval, RealNotInt
+from ..._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike
+from ...designs import Design
+from ...estimators.base import _DATA, PrimalDualEstimator, fit_method
+from ...estimators.classifier import checked_classes
+from ...estimators.names import PenaltyName
+from ...estimators.parameters import COUNT, POSITIVE, WarmStartParameters, WithOptions, declared
+from ...estimators.predictions import linear_predictions
+from ...formulation.formulate import FormulatedProblems
+from ...formulation.validation import validated
+from ...losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
+from ...penalties import Penalty
+from ...problems import Point, Solution
+from ...problems.structured_rows import scores_problem
+from ...solvers.structured.master import require_master
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
 

@@ -7,20 +7,20 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
-from ..designs import Design
-from ..formulation.formulate import FormulatedProblems, shares_of
-from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, require_numbers, validated
-from ..losses.survival import PartialLikelihood
-from ..problems import Point, Solution
-from ..problems.problem import Problem
-from ..problems.structured_rows import scores_problem
-from .base import _DATA, fit_method
+from ..._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
+from ...designs import Design
+from ...estimators.base import _DATA, fit_method
+from ...estimators.parameters import ScoreParameters, declared
+from ...estimators.regressor import PrimalDualRegressor
+from ...formulation.formulate import FormulatedProblems, shares_of
+from ...formulation.offsets import offset_columns
+from ...formulation.validation import checked_weights, require_numbers, validated
+from ...problems import Point, Solution
+from ...problems.problem import Problem
 from .concordance_index import concordance
-from .parameters import ScoreParameters, declared
-from .regressor import PrimalDualRegressor
-from .survival_targets import entries_times_and_events, labels_and_strata, strata_among
+from .partial_likelihood import PartialLikelihood
+from .rows import hazards_problem
+from .targets import entries_times_and_events, labels_and_strata, strata_among
 
 
 @declared
@@ -221,7 +221,7 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         shares_of(weights)  # raises an error if their sum is not finite
         efron = self.ties == "efron"
         loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=efron, entry=entry)
-        problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
+        problem = hazards_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
         samples = entry, time, event, weights, stratum, 0.0 if shifts is None else shifts
         return FormulatedProblems(X, (time, event, names, stratum, samples), [problem])
 

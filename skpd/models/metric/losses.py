@@ -12,7 +12,7 @@ a convex bound on one minus their score.
 
 Delta depends on the numbers b and c of positive and negative samples with a wrong label. For given
 numbers the worst are the b lowest positive and the c highest negative ones, so that sorting finds
-the maximum, and the recursions of `skpd.losses.labeling_sums` find its smooth counterpart.
+the maximum, and the recursions of `skpd.models.metric.labeling_sums` find its smooth counterpart.
 """
 
 from abc import abstractmethod
@@ -21,12 +21,12 @@ from math import ceil, log, sqrt
 import numpy as np
 from scipy.special import expit, gammaln
 
-from .. import kernels
-from .._floats import EPSILON
-from .._immutable_base import attribute_of_part, computed
-from .._typing import Array, Mask, Numbers, Sum
+from ... import kernels
+from ..._floats import EPSILON
+from ..._immutable_base import attribute_of_part, computed
+from ..._typing import Array, Mask, Numbers, Sum
+from ...losses.structured import StructuredDual, StructuredLoss
 from .labeling_sums import best_flips, marginals
-from .structured import StructuredDual, StructuredLoss
 
 LARGEST_TABLE = 30_000_000  # most entries of the tables of a smoothed maximum, 240 MB
 

@@ -10,25 +10,25 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
-from .._checks import shown
-from .._compat import StrOptions, available_if
-from .._typing import Array, ArrayLike, Attributes, ClassWeight, MatrixLike, PerRow
-from .._warn import warn
-from ..designs import Design
-from ..formulation.formulate import FormulatedProblems, shares_of
-from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, validated
-from ..losses import Hinge, Logistic, MarginLoss
-from ..losses.ordinal import OrdinalLoss
-from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
-from ..problems.structured_rows import scores_problem
-from ..solvers.structured.master import require_master
-from .base import _DATA, PrimalDualEstimator
-from .classifier import checked_classes, weights_of_classes
-from .names import PenaltyName
-from .parameters import ScoreParameters, declared
-from .predictions import ScoredPredictions
+from ..._checks import shown
+from ..._compat import StrOptions, available_if
+from ..._typing import Array, ArrayLike, Attributes, ClassWeight, MatrixLike, PerRow
+from ..._warn import warn
+from ...designs import Design
+from ...estimators.base import _DATA, PrimalDualEstimator
+from ...estimators.classifier import checked_classes, weights_of_classes
+from ...estimators.names import PenaltyName
+from ...estimators.parameters import ScoreParameters, declared
+from ...estimators.predictions import ScoredPredictions
+from ...formulation.formulate import FormulatedProblems, shares_of
+from ...formulation.offsets import offset_columns
+from ...formulation.validation import checked_weights, validated
+from ...losses import Hinge, Logistic, MarginLoss
+from ...penalties import Penalty
+from ...problems import Point, Problem, Solution
+from ...solvers.structured.master import require_master
+from .losses import OrdinalLoss
+from .problem import ordered_problem
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
 
@@ -225,7 +225,7 @@ class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualE
         (offsets,) = offset_columns(offset, len(labels), 1)
         shares_of(weights)  # raises an error if their sum is not finite
         loss = OrdinalLoss(labels, weights, offsets, LOSSES[self.loss])
-        problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
+        problem = ordered_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
         if loss.has_kinks:
             require_master(problem, "loss='logistic'")
         return FormulatedProblems(X, y, [problem], classes)

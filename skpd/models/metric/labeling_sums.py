@@ -17,8 +17,8 @@ from math import log
 import numpy as np
 from scipy.special import logsumexp
 
-from .._floats import EPSILON
-from .._typing import Array, Indices
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
 
 LEAST = 750.0  # exp(-LEAST) is 0 in double precision
 

@@ -5,9 +5,9 @@ from typing import Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from .. import kernels
-from .._floats import EPSILON
-from .._typing import Array, Indices
+from ... import kernels
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
 
 MOST_PAIRS = 1e7  # of a term and a row, for a table of 80 MB
 LARGEST_CANCELLATION = 1e-11  # relative error of the sums of a Hessian

@@ -22,14 +22,14 @@ from typing import ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 
-from .. import kernels
-from .._floats import EPSILON
-from .._immutable_base import attribute_of_part, computed
-from .._typing import Array, Indices, Sum
-from ..designs import Design
-from .base import _depth
-from .margin import MarginLoss
-from .structured import StructuredDual, StructuredLossOfRows
+from ... import kernels
+from ..._floats import EPSILON
+from ..._immutable_base import attribute_of_part, computed
+from ..._typing import Array, Indices, Sum
+from ...designs import Design
+from ...losses.base import _depth
+from ...losses.margin import MarginLoss
+from ...losses.structured import StructuredDual, StructuredLossOfRows
 
 NEGLIGIBLE = 1e-8  # a step for a threshold whose square is a rounding error, relative to it
 FLAT = 1e-18  # a slope of the mean loss that is a rounding error
@@ -54,6 +54,7 @@ class ThresholdDual(StructuredDual):
     table: Array | None = None
 
     is_linear = attribute_of_part("loss.inner.linear_conjugate")
+    is_inside = computed(lambda self: self.table is not None and np.max(self.table) < 0.0)
 
     def value(self, scale: float) -> Sum:
         if self.is_linear:
@@ -82,7 +83,6 @@ class OrdinalLoss(StructuredLossOfRows):
     linear_tails: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = True
     of_classes: ClassVar[bool] = True
-    has_thresholds: ClassVar[bool] = True
     averages_duals: ClassVar[bool] = False
     can_separate = attribute_of_part("inner.can_separate")
     has_kinks = attribute_of_part("inner.has_kinks")

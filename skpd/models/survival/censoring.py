@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._typing import Array, ArrayLike, PerRow
-from ..formulation.validation import checked_weights
-from .survival_targets import times_and_events
+from ..._typing import Array, ArrayLike, PerRow
+from ...formulation.validation import checked_weights
+from .targets import times_and_events
 
 
 def targets_and_weights(

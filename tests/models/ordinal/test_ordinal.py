@@ -15,11 +15,11 @@ from skpd import OrdinalPD, PathCV, certify
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge
-from skpd.losses.ordinal import OrdinalLoss
+from skpd.models.ordinal.losses import OrdinalLoss
+from skpd.models.ordinal.problem import ordered_problem
+from skpd.models.ordinal.threshold_problem import threshold_rows
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
-from skpd.problems.structured_rows import scores_problem
-from skpd.problems.thresholds import threshold_rows
 from skpd.solvers import solve
 from skpd.solvers.newton.steps import NewtonSteps
 from tests.oracles.reference import ordinal_programme
@@ -67,7 +67,7 @@ def test_rows_of_thresholds_are_an_ordinary_problem(penalty, n_classes, data):
     weights[:20] = 0.0
     for table in (X, sp.csr_array(X)):
         loss = OrdinalLoss(np.minimum(y, n_classes - 1), weights, offset, Hinge())
-        problem = scores_problem(Design(table), loss, penalty, 0.02)
+        problem = ordered_problem(Design(table), loss, penalty, 0.02)
         rows = threshold_rows(problem)
         w = rng.normal(size=D)
         t = loss.best_thresholds(X @ w)

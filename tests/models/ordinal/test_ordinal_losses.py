@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 from skpd import kernels
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
-from skpd.losses.ordinal import OrdinalLoss, _split
+from skpd.models.ordinal.losses import OrdinalLoss, _split
 
 N, D, EPSILON = 150, 4, 2.0**-52
 

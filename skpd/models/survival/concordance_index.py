@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._typing import Array, Indices, Mask, Numbers
+from ..._typing import Array, Indices, Mask, Numbers
 
 
 def concordance(

@@ -6,10 +6,10 @@ import numpy as np
 
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ...problems.thresholds import threshold_rows
-from ..certificate_schedule import CERTIFY_AT, FINER, ROUNDS
-from ..monitor import Monitor, interrupted
-from ..solver_context import SolverContext
+from ...solvers.certificate_schedule import CERTIFY_AT, FINER, ROUNDS
+from ...solvers.monitor import Monitor, interrupted
+from ...solvers.solver_context import SolverContext
+from .threshold_problem import threshold_rows
 
 # The most entries of X in all rows, 800 MB; cutting planes need no copies
 MOST_ENTRIES = 1e8
@@ -22,8 +22,6 @@ TINY = np.finfo(float).tiny
 def has_threshold_rows(problem: Problem) -> bool:
     """Whether the rows fit in memory, and the penalty leaves the thresholds free."""
     loss, penalty = problem.loss, problem.penalty
-    if not (problem.rows.of_scores and loss.has_thresholds):
-        return False
     if problem.design.n_entries * loss.n_thresholds > MOST_ENTRIES:
         return False
     separable = penalty.structure is Structure.SEPARABLE

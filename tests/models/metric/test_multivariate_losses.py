@@ -12,9 +12,10 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 
 from benchmarks.multivariate import every_labeling
 from skpd import kernels
-from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc, multivariate
-from skpd.losses.labeling_sums import best_flips, marginals
-from skpd.losses.multivariate import LARGEST_TABLE, _prefix_sums
+from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
+from skpd.models.metric import losses as multivariate
+from skpd.models.metric.labeling_sums import best_flips, marginals
+from skpd.models.metric.losses import LARGEST_TABLE, _prefix_sums
 
 EPSILON = 2.0**-52
 

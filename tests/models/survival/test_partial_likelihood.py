@@ -11,8 +11,8 @@ from scipy.optimize import approx_fprime
 
 from skpd import kernels
 from skpd.designs import Design
-from skpd.losses import risk_set_hessians
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.survival import risk_set_hessians
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 
 N, D, EPSILON = 150, 4, 2.0**-52
 

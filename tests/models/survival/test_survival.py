@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 from benchmarks.helpers import cliff_data
 from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, regularization_path
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.survival.partial_likelihood import PartialLikelihood
 from tests.oracles.reference import cox_programme
 
 N, D = 150, 4

@@ -18,7 +18,7 @@ from skpd.losses import FBeta, PrecisionAtK, RocAuc
 from skpd.penalties import L1, GroupL2, SquaredL2
 from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
-from tests.losses.test_multivariate_losses import labels
+from tests.models.metric.test_multivariate_losses import labels
 
 METRICS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from .._checks import require_unmasked, shown
-from .._typing import Array, ArrayLike, Indices, PerRow
-from ..formulation.validation import finite_targets, require_lengths
+from ..._checks import require_unmasked, shown
+from ..._typing import Array, ArrayLike, Indices, PerRow
+from ...formulation.validation import finite_targets, require_lengths
 
 
 def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:

@@ -33,13 +33,13 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.special import gammaln, xlogy
 
-from .. import kernels
-from .._floats import EPSILON, sum_and_rest
-from .._immutable_base import computed
-from .._typing import Array, Indices, Numbers, Sum
-from ..designs import Design
+from ... import kernels
+from ..._floats import EPSILON, sum_and_rest
+from ..._immutable_base import computed
+from ..._typing import Array, Indices, Numbers, Sum
+from ...designs import Design
+from ...losses.structured import StructuredDual, StructuredLossOfRows
 from .risk_set_hessians import precise_hessian, risk_set_hessian
-from .structured import StructuredDual, StructuredLossOfRows
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
 
@@ -69,6 +69,7 @@ class RiskDual(StructuredDual):
     share: float = 1.0
 
     is_linear: ClassVar[bool] = False
+    is_inside = computed(lambda self: self.share > 0.0)
 
     def value(self, scale: float) -> Sum:
         return self.loss.entropy(self, scale * self.share)
@@ -127,7 +128,6 @@ class PartialLikelihood(StructuredLossOfRows):
     ignores_constants: ClassVar[bool] = True
     of_hazards: ClassVar[bool] = True
     can_separate: ClassVar[bool] = True
-    can_tilt: ClassVar[bool] = True
     averages_duals: ClassVar[bool] = False
 
     def __init__(

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skpd import CoxPD, PathCV, certify, regularization_path
-from skpd.estimators.concordance_index import concordance
-from skpd.estimators.survival_targets import entries_times_and_events, times_and_events
-from skpd.losses.survival import PartialLikelihood
+from skpd.models.survival.concordance_index import concordance
+from skpd.models.survival.partial_likelihood import PartialLikelihood
+from skpd.models.survival.targets import entries_times_and_events, times_and_events
 
 N, D = 150, 3
 

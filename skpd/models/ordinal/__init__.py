@@ -1,0 +1,1 @@
+"""Ordered classes: thresholds between them, and the ordinary problem of all thresholds."""

@@ -1,0 +1,1 @@
+"""Times of events: proportional hazards, their partial likelihood and censoring."""
