@@ -17,7 +17,7 @@ from benchmarks.helpers.data import load
 from skpd import DRSVMClassifier
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.problems.robust import robust_problem
+from skpd.models.robust.problem import robust_problem
 from tests.oracles.robust_reference import robust_conic_programme
 
 NORMS = [1, 2, np.inf]

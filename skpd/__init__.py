@@ -17,7 +17,6 @@ from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
-from .estimators.robust_svm import DRSVMClassifier
 from .estimators.svm import PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
@@ -31,6 +30,7 @@ from .model_selection.regularization_path import RegularizationPath
 from .models.boosting.classifier import LPBoostClassifier
 from .models.metric.classifier import MetricSVC
 from .models.ordinal.classifier import OrdinalPD
+from .models.robust.classifier import DRSVMClassifier
 from .models.sequences.estimators import ChainCRF, ChainM3N
 from .models.survival.cox import CoxPD
 from .preprocessing.column_sources import track_columns

@@ -76,7 +76,7 @@ def test_paths_of_files():
     ("name", "there"),
     [("skpd.solvers.select", True), ("skpd.solvers.select.select", True),
      ("skpd.regularization_path", True),
-     ("skpd.solvers.robust.nowhere", False), ("skpd.PdproxSVC.nothing", False)],
+     ("skpd.models.robust.nowhere", False), ("skpd.PdproxSVC.nothing", False)],
 )  # fmt: skip
 def test_names_that_resolve(name, there):
     assert resolves(name) == there

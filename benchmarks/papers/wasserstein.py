@@ -11,7 +11,7 @@ not give, and its repository has those of Figure 1 (a) and (e) alone. In Tables 
 steps are those of a small grid too: the least rho of 0.9, 0.95, 0.97, 0.98 and 0.99 with which the
 method reaches the objective, and of two first steps the one with fewer epochs. The tables show
 alpha_0, rho and the rows of a mini-batch. Those of Tables 3 and 4 and of Figure 1 (a), (e) and (f)
-are presets of `skpd.solvers.published.incremental`.
+are presets of `skpd.models.robust.incremental`.
 The rows that remain for a last mini-batch have a step that is shorter by as much. With a step as
 long as the others, as the mean in (5) reads, the last five of the 1,605 rows of a1a would count
 6.4 times with 32 in a mini-batch, and the method would end at another optimum.
@@ -85,8 +85,8 @@ from benchmarks.papers.admm import gs_admm
 from benchmarks.papers.data import is_at_hand, like_ijcnn1, named, noisy_features, noisy_scores
 from skpd import DRSVMClassifier, kernels
 from skpd.designs import Design
-from skpd.solvers.published.incremental import PRESETS
-from skpd.solvers.robust.settings import INCREMENTAL
+from skpd.models.robust.incremental import PRESETS
+from skpd.models.robust.settings import INCREMENTAL
 
 EPSILON, KAPPA = 0.1, 1.0
 ACCURACY = 2e-6

@@ -200,10 +200,6 @@ class Loss(LossProperties, Value, ABC):
             scales = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
         return float(np.min(scales))
 
-    def at_radius(self, radius: float) -> "Loss":
-        """The loss of a row for a radius; the loss itself where it does not depend on one."""
-        return self
-
     # Losses of several outputs
 
     def of_output(self, k: int) -> "Loss":

@@ -44,8 +44,6 @@ class LossProperties:
     is_log_likelihood : bool
         Whether exp(-l(y, z)) is the probability of y, so that its sum over all labels or classes
         y is 1.
-    has_radius : bool
-        Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     has_cones : bool
         Whether the loss has a representation by cones, for the interior-point method
         (`add_cones`). Every loss that is quadratic in pieces has one.
@@ -117,7 +115,6 @@ class LossProperties:
     has_log_link: ClassVar[bool] = False
     of_hazards: ClassVar[bool] = False
     has_offset: ClassVar[bool] = False
-    has_radius: ClassVar[bool] = False
     has_cones: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1

@@ -46,7 +46,7 @@ def posed_with(loss: Loss, offset: Array | None) -> Loss:
         return loss
     if loss.of_residuals or loss.of_quantiles:
         return loss.with_target_error(EPSILON)
-    if loss.couples_outputs or loss.has_radius:
+    if loss.couples_outputs:
         raise ValueError(f"offset needs a loss of one prediction for each row, got {loss!r}.")
     return Shifted(loss)
 

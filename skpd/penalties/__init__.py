@@ -8,10 +8,11 @@ estimator takes a penalty; subclass `Norm` (value, prox, dual_norm),
 inherited. `check_penalty` tests it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .declaration_checks import check_penalty
-from .epigraph import NormEpigraph
 from .functions_of_norms import FunctionOfNorm
 from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
@@ -21,6 +22,9 @@ from .separable import SeparablePenalty
 from .spectral import FactoredTraceNorm, Spectral
 from .total_variation import FusedLasso, TotalVariation
 from .weighted import Separable, WeightedL1, for_features
+
+if TYPE_CHECKING:
+    from ..models.robust.norm_epigraph import NormEpigraph
 
 __all__ = [
     "L1",
@@ -56,3 +60,12 @@ __all__ = [
     "check_penalty",
     "for_features",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The penalties of one family of models, from its folder."""
+    if name != "NormEpigraph":
+        raise AttributeError(f"module 'skpd.penalties' has no attribute {name!r}.")
+    from ..models.robust.norm_epigraph import NormEpigraph
+
+    return NormEpigraph

@@ -17,7 +17,6 @@ from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..designs.sampling import uniform_by_index
 from ..losses import Loss
-from ..losses.flipped_labels import WorstCaseHinge
 from ..losses.jensen_groups import RowGroup
 from ..penalties import Penalty, Structure
 from .dual_points import RowPoint
@@ -28,7 +27,6 @@ from .pinned_rows import intervals_of_pinned_rows
 from .prediction_intervals import prediction_intervals
 from .problem import Problem
 from .regularisation import Regularisation
-from .robust_points import FreeWithRadius
 from .solution import Point
 
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
@@ -88,16 +86,10 @@ class RowsInMemory(Rows):
     def norms(self) -> Array:
         if self.original is not None:
             return self.original.norms
-        norms = self.design.column_norms(self.weights)
-        return np.append(norms, np.zeros(self.n_coefficients - len(norms)))
+        return self.design.column_norms(self.weights)
 
     # The weight of the rows of each unpenalised number, which is 1 for a single one.
     weights_of_free: ClassVar[Numbers] = 1.0
-
-    @cached_property
-    def n_coefficients(self) -> int:  # type: ignore[override]
-        """The number of penalised coefficients, of which a radius of the losses is the last."""
-        return int(self.design.shape[1]) + self.loss.has_radius
 
     # Subsets and other forms
 
@@ -206,7 +198,7 @@ class RowsInMemory(Rows):
     # Unpenalised numbers
 
     def free_of(self, penalty: Penalty) -> Free:
-        return (FreeWithRadius if self.loss.has_radius else FreeDirections)(self, penalty)
+        return FreeDirections(self, penalty)
 
     @cached_property
     def row_groups(self) -> list[RowGroup]:
@@ -293,19 +285,15 @@ class RowsInMemory(Rows):
 
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
-        return self.design.matvec_bounded(self._of_features(coef), float(intercept))
+        return self.design.matvec_bounded(coef, float(intercept))
 
     def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        return self.design.matvec_compensated(self._of_features(coef), float(intercept))
-
-    def _of_features(self, coef: Array) -> Array:
-        """The coefficients without the radius of the losses."""
-        return coef[: self.design.shape[1]]
+        return self.design.matvec_compensated(coef, float(intercept))
 
     def loss_at(self, coef: Array) -> Loss:
-        """The loss of a row for the radius of a model."""
-        return self.loss.at_radius(float(coef[-1])) if self.loss.has_radius else self.loss
+        """The loss of a row, which may depend on the model."""
+        return self.loss
 
     def mean_loss(
         self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
@@ -353,7 +341,7 @@ class RowsInMemory(Rows):
         coefficients: Callable[[], Array | None] | None,
     ) -> tuple[Array, Array, Array] | None:  # fmt: skip
         # without flat or linear parts of the loss decisions are known well without intervals
-        if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
+        if self.of_outputs or not self.loss.piecewise_quadratic:
             return None
         intervals = prediction_intervals(problem, coef, free, gap)
         if intervals is not None or theta is None or coefficients is None:
@@ -363,7 +351,7 @@ class RowsInMemory(Rows):
     # Dual points
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> Array:
-        z = self.design.matvec(self._of_features(np.ascontiguousarray(coef)))
+        z = self.design.matvec(np.ascontiguousarray(coef))
         z = z + self.spread(intercept) if self.fit_intercept else z
         return self.loss.gradient(self.y, z)
 
@@ -371,8 +359,6 @@ class RowsInMemory(Rows):
         theta = self.loss.project_dual(self.y, theta)
         if not theta.any():
             return None
-        if self.loss.has_radius:
-            return cast(DualPoint | None, problem.free.point_of(problem, theta))
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: ProblemParts, theta: Array) -> DualPoint:
@@ -380,13 +366,8 @@ class RowsInMemory(Rows):
         return RowPoint(problem, theta)
 
     def gradient_of(self, theta: Array) -> Array:
-        """The products X' diag(c) theta of a dual point, followed by that with a radius."""
-        if not self.loss.has_radius:
-            return self.design.rmatvec(self.weights * theta)
-        p, r = theta
-        kappa = cast(WorstCaseHinge, self.loss).kappa  # inf where r is 0
-        of_radius = -kappa * kernels.dot(self.weights, r) if r.any() else 0.0
-        return np.append(self.design.rmatvec(self.weights * self.y * (r - p)), of_radius)
+        """The products X' diag(c) theta of a dual point."""
+        return self.design.rmatvec(self.weights * theta)
 
 
 def no_gradient(problem: ProblemParts, gradient: Array, flat: float = FLAT) -> bool:

@@ -171,6 +171,11 @@ class Rows(ABC, Generic[Dual]):
     of_scores: ClassVar[bool] = False
     total_weight: float | None = None
 
+    # Whether X is in memory and each row has predictions of its own.
+    has_values: bool = computed(
+        lambda self: self.in_memory and not (self.of_entries or self.of_scores)
+    )
+
     # Whether features may be shifted, as there is an intercept or constants do not matter.
     absorbs_shifts: bool = attribute_of_part("fit_intercept")
 

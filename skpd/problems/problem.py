@@ -136,11 +136,8 @@ class Problem(ProblemParts):
         *others, last = self.rows.table_shape
         return *others, last - self.lift.n_more
 
-    @property
-    def has_values(self) -> bool:
-        """Whether X is in memory and each row has predictions of its own."""
-        rows = self.rows
-        return rows.in_memory and not (rows.of_entries or rows.of_scores or self.loss.has_radius)
+    # Whether X is in memory and each row has predictions of its own.
+    has_values = attribute_of_part("rows.has_values")
 
     # Whether X is in memory and each row has one prediction.
     has_single_values = computed(lambda self: self.has_values and not self.rows.of_outputs)

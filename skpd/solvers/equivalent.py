@@ -84,9 +84,9 @@ def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
 
     With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w. So the
     problems are equivalent, but the shifted one is better conditioned. None where no feature is
-    far from 0, without an intercept, or if losses have a radius.
+    far from 0, or where rows do not absorb shifts.
     """
-    if not problem.rows.absorbs_shifts or problem.loss.has_radius:
+    if not problem.rows.absorbs_shifts:
         return None
     workspace, base = problem.workspace, None
     if workspace is not None and workspace.centred is not None:

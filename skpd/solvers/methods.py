@@ -26,9 +26,6 @@ from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
 from .proximal.restarted import pdprox_restarted
-from .proximal.robust_saddle import hybrid_gradient
-from .robust.certain_labels import certain_labels
-from .robust.proximal_multipliers import proximal_multipliers as robust_multipliers
 from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
@@ -68,8 +65,6 @@ SCORES: Supported = (lambda p: p.rows.of_scores), "a loss of all scores"
 NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
 SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
 WIDE: Supported = has_smooth_row_space, "a squared l2 penalty and a wide dense table"
-# with epsilon = 0 it is an ordinary problem of labels
-ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 
 # The methods that "auto" tries, but for those of `skpd.solvers.published` and those that solve
 # other problems by it. Several methods may have the same name, each for problems of its own.
@@ -113,13 +108,6 @@ ENGINES: dict[str, Method] = {
     "alternating-multipliers": Method(
         "alternating-multipliers", alternating_multipliers, *ENTRIES
     ),
-    "certain-labels": Method(
-        "certain-labels", certain_labels,
-        lambda p: p.loss.has_radius and p.penalty.q == 1 and not len(p.free_columns),
-        "a robust SVM with norm 1 of all features",
-    ),
-    "multipliers of the robust SVM": Method("multipliers", robust_multipliers, *ROBUST),
-    "hybrid-gradient of the robust SVM": Method("hybrid-gradient", hybrid_gradient, *ROBUST),
     "pair-descent": Method(
         "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.PER_ROW,
         "weights of the rows of a kernel matrix",

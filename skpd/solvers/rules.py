@@ -13,11 +13,10 @@ from ..problems import Problem
 from ..problems.plan import Attempt
 from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
-from .interior import cost_of_run, expected_cost, has_row_systems
+from .interior import expected_cost, has_row_systems
 from .interior.settings import SETTINGS as INTERIOR
 from .methods import ENGINES
 from .newton.settings import SETTINGS as NEWTON
-from .robust.settings import SELECTION as ROBUST
 from .row_space import has_smooth_row_space
 from .selection_settings import SETTINGS
 from .separate_outputs import has_separate_outputs
@@ -296,37 +295,6 @@ def _maxima(problem: Problem, _: bool) -> list[Attempt]:
     return [Attempt("cutting-planes", "a maximum over labelings")]
 
 
-def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
-    """The robust SVM: two methods for a share of the cost, cones, then the hybrid gradient.
-
-    The interior-point method needs memory for a system of the smaller side of X. For many rows, or
-    norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers, but on a
-    text of 500 x 3,284, where its systems are those of the rows, 1/100.
-    """
-    by_cones = Attempt("interior-point", BY_CONES)
-    if len(problem.free_columns):
-        return [by_cones]
-    q, cost = problem.penalty.q, cost_of_run(problem.design)
-    has_system = min(problem.design.shape) <= INTERIOR.largest_system
-    budget = SETTINGS.trial_share * cost if has_system else inf
-    is_large, trials = cost > ROBUST.least_cost, []
-    if q == 1 and is_large:
-        trials.append(
-            Attempt("certain-labels", "certain labels often give the same model", budget)
-        )
-    rows_per_feature = problem.n_samples / (problem.n_variables - 1)
-    is_tall = rows_per_feature >= ROBUST.many_rows
-    is_sparse = not problem.design.dense and (rows_per_feature >= 1.0 or not has_system)
-    suits = is_large and (is_tall or (q == 2 and is_sparse))
-    if suits and problem.rows.shift_of_features(problem.penalty) is None:
-        trials.append(
-            Attempt("multipliers of the robust SVM", "the loss bends in few rows", budget)
-        )
-    last_budget = SETTINGS.last_budget(cost) if has_system else inf
-    last = Attempt("hybrid-gradient of the robust SVM", LAST, last_budget)
-    return [*trials, by_cones, last] if has_system else [*trials, last]
-
-
 def _pairs(problem: Problem, _: bool) -> list[Attempt]:
     """Weights of the rows of a kernel matrix."""
     return [Attempt("pair-descent", "one kernel and a squared norm")]
@@ -334,7 +302,6 @@ def _pairs(problem: Problem, _: bool) -> list[Attempt]:
 
 # The rules by the form of a problem, with their reasons; the first that applies is taken
 RULES: list[Rule] = [
-    (lambda p: p.loss.has_radius, _robust_svm),  # the loss of a row has a radius
     (lambda p: p.penalty.structure is Structure.PER_ROW, _pairs),  # weights of the rows
     (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
     (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most

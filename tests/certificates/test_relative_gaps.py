@@ -50,13 +50,13 @@ from skpd.losses import (
     SquaredHinge,
     Tweedie,
 )  # fmt: skip
+from skpd.models.robust.problem import robust_problem
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.in_memory import RowsInMemory
 from skpd.problems.noise_budget import noise_budget_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.regularisation import Regularisation
-from skpd.problems.robust import robust_problem
 from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards

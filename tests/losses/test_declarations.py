@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
 from skpd.losses.base import Loss
-from skpd.losses.flipped_labels import FlippedHinge, WorstCaseHinge
 from skpd.losses.shifted import Shifted, with_offset
+from skpd.models.robust.loss import FlippedHinge, WorstCaseHinge
 
 MARGIN, RESIDUAL = "of_labels has_decisions ", "of_residuals "
 LINEAR = "linear_conjugate linear_tails piecewise_quadratic has_cones has_kinks is_compiled "
@@ -31,7 +31,7 @@ DECLARED = {
     L.ModifiedHuber(): (-4, 0, 4, 2, MARGIN + TAILS),
     L.Logistic(): (-1, 0, 1, 0.25, MARGIN + "is_log_likelihood has_cones is_compiled"),
     FlippedHinge(1.0): (-1, 1, 1, inf, MARGIN + "linear_tails has_kinks"),
-    WorstCaseHinge(0.5): (-1, 0, 1, inf, MARGIN + LINEAR + "has_radius"),
+    WorstCaseHinge(0.5): (-1, 0, 1, inf, MARGIN + LINEAR),
     L.Squared(): (
         -inf, inf, inf, 1,
         RESIDUAL + "quadratic_conjugate constant_curvature piecewise_quadratic has_cones "
@@ -68,11 +68,16 @@ FLAGS = [
     "has_kinks", "dual_is_free", "linear_conjugate", "quadratic_conjugate", "linear_tails",
     "constant_curvature", "piecewise_quadratic", "groups_have_weights", "of_labels",
     "of_residuals", "is_log_likelihood", "couples_outputs", "of_classes", "of_quantiles",
-    "has_decisions", "has_log_link", "has_offset", "has_radius", "is_compiled", "has_cones",
+    "has_decisions", "has_log_link", "has_offset", "is_compiled", "has_cones",
 ]  # fmt: skip
 each = pytest.mark.parametrize("loss", DECLARED, ids=repr)
 SINGLE = [loss for loss in DECLARED if not loss.couples_outputs]
 WORST_CASE = FlippedHinge, WorstCaseHinge  # whose dual points are pairs of multipliers
+WITH_OFFSETS = [
+    loss
+    for loss in SINGLE
+    if (loss.of_labels or loss.has_log_link) and not isinstance(loss, WorstCaseHinge)
+]
 
 
 def said(loss):
@@ -88,7 +93,6 @@ def test_flags(loss):
     zeros = np.zeros(2 * loss.n_outputs)
     for found in (loss.gradient(zeros + loss.of_labels, zeros), *loss.dual_bounds(zeros)):
         assert found.shape == zeros.shape
-    assert loss.at_radius(1.0) is loss or loss.has_radius
     if loss.couples_outputs and loss.of_quantiles:
         assert loss.of_output(1) == L.Pinball(0.5)
     else:
@@ -154,12 +158,8 @@ def test_forms_of_conjugates(loss, rng):
     assert loss.constant_curvature == np.allclose(straight, 3.0 * rises) * np.all(rises > 0.1)
 
 
-@pytest.mark.parametrize("inner", [loss for loss in SINGLE if loss.of_labels or loss.has_log_link])
+@pytest.mark.parametrize("inner", WITH_OFFSETS)
 def test_losses_with_offsets_declare_what_the_inner_ones_do(inner):
-    if inner.has_radius:
-        with pytest.raises(ValueError, match="offset needs a loss of one prediction"):
-            with_offset(inner, np.ones(2), np.ones(2))
-        return
     table, loss = with_offset(inner, np.array([1.0, 1.0]), np.array([0.5, -3.0]))
     assert loss == Shifted(inner)
     names = {flag for flag in FLAGS if getattr(loss, flag)}
@@ -206,7 +206,7 @@ def test_cones(loss, rng):
             total = total + u * s - 0.5 * piece.curvature * u * u
         assert_allclose(total, loss.value(y, z), atol=1e-13)
     if loss.of_labels or loss.has_log_link:
-        if loss.has_radius:
+        if isinstance(loss, WorstCaseHinge):
             return
         table, shifted = with_offset(loss, y, rng.normal(size=6))
         cones = Cones(table)
@@ -219,7 +219,7 @@ def test_defaults_of_the_interface():
     unsaid = {
         "linear_conjugate", "quadratic_conjugate", "constant_curvature", "of_labels",
         "of_residuals", "is_log_likelihood", "couples_outputs", "of_classes", "of_quantiles",
-        "has_decisions", "has_log_link", "has_offset", "has_radius", "is_compiled",
+        "has_decisions", "has_log_link", "has_offset", "is_compiled",
     }  # fmt: skip
     assert not any(getattr(Loss, name) for name in unsaid)
     assert Loss.linear_tails and Loss.groups_have_weights

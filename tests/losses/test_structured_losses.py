@@ -73,7 +73,7 @@ def every_loss():
 
 FLAGS = [
     "is_smooth", "has_curvature", "hessian_by_table", "ignores_constants", "linear_tails",
-    "has_radius", "has_cones", "of_labels", "of_classes", "constant_curvature",
+    "has_cones", "of_labels", "of_classes", "constant_curvature",
     "is_log_likelihood",
 ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skpd.solvers import METHODS, SolverContext
+from skpd.solvers import SolverContext, methods_of
 
 
 class Trace:
@@ -24,7 +24,7 @@ class Trace:
 def iterates(problem, solver, n, *, seed=0, start=None, **options):
     """The points of n iterations, or epochs, by their numbers."""
     trace = Trace()
-    METHODS[solver].run(
+    methods_of(problem)[solver].run(
         SolverContext(problem, trace, start, n, np.random.RandomState(seed)), **options
     )
     return trace.points

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from skpd import DRSVMClassifier, MultiTaskPD, PdproxSVC, kernels
 from skpd.designs import Design
 from skpd.losses import EpsilonInsensitive, Hinge
+from skpd.models.robust.problem import robust_problem
 from skpd.penalties import L1
 from skpd.problems import linear_problem
-from skpd.problems.robust import robust_problem
 from tests.oracles.iterates import iterates
 from tests.oracles.projections import onto_epigraph
 from tests.oracles.reference import linear_programme

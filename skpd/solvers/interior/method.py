@@ -32,9 +32,13 @@ def interior_point(context: SolverContext) -> None:
         An iteration is a Newton step. The method starts well inside the cones, and not at the
         start.
     """
-    monitor, programme = context.monitor, programme_of(context.problem)
-    state, schedule = State(programme), CertificateSchedule(context, SCHEDULE)
-    n_iter = monitor.n_iter
+    solve_programme(context, programme_of(context.problem))
+
+
+def solve_programme(context: SolverContext, programme: Programme) -> None:
+    """Iterate on the terms of a programme, whose points are those of the problem."""
+    monitor, state = context.monitor, State(programme)
+    schedule, n_iter = CertificateSchedule(context, SCHEDULE), context.monitor.n_iter
     with np.errstate(all="ignore"):
         try:
             while True:

@@ -9,7 +9,6 @@ from ...problems import Problem
 from .constraints import constraint_terms
 from .programme import Programme, has_row_systems, needs_features
 from .representation import Representation
-from .robust import add_robust_terms
 from .settings import SETTINGS
 
 SOLUTIONS = 2  # of a Newton system: predictor and corrector
@@ -21,12 +20,9 @@ def programme_of(problem: Problem) -> Programme:
     if problem.constraints is not None:
         programme.constraints = constraint_terms(programme)
         programme.penalties += [term for term, _ in programme.constraints]
-    if problem.loss.has_radius:
-        add_robust_terms(programme)
-    else:
-        cones = Representation(programme)
-        problem.loss.add_cones(cones)
-        problem.penalty.add_cones(cones, problem.alpha)
+    cones = Representation(programme)
+    problem.loss.add_cones(cones)
+    problem.penalty.add_cones(cones, problem.alpha)
     return programme
 
 

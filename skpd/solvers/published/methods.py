@@ -12,13 +12,11 @@ from ..frank_wolfe.settings import BALL as SETTINGS
 from ..methods import (
     BALL,
     ENTRIES,
-    ROBUST,
     VALUES,
     Supported,
     has_trace_norm_ball,
 )
 from .agm import agm
-from .incremental import hybrid, ippa, isg
 from .pdbfw import pdbfw
 from .pdprox import pdprox_dual, pdprox_primal
 from .pdprox_of_entries import pdprox_dual_of_entries
@@ -75,8 +73,5 @@ _METHODS = {
         "block-frank-wolfe",
         partial(pdbfw, step_size="line-search", patience=SETTINGS.block_passes), *BALL,
     ),
-    "isg": Method("isg", isg, *ROBUST),
-    "ippa": Method("ippa", ippa, *ROBUST),
-    "hybrid": Method("hybrid", hybrid, *ROBUST),
 }  # fmt: skip
 PUBLISHED = {key: method._replace(is_published=True) for key, method in _METHODS.items()}

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 
 from skpd.designs import Design
 from skpd.losses import Hinge
+from skpd.models.robust.points import HingePoint, TrianglePoint
+from skpd.models.robust.problem import robust_problem
 from skpd.penalties import L1
 from skpd.problems import linear_problem
-from skpd.problems.robust import robust_problem
-from skpd.problems.robust_points import HingePoint, TrianglePoint
 from tests.oracles.exact_sums import exact_sum, within
 
 EPSILON = 2.0**-52
@@ -39,7 +39,7 @@ def triangle(rng, n=12):
 @pytest.mark.parametrize("bounds", [None, {1: (-1.0, inf)}])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_sums_of_multipliers(fit_intercept, bounds, rng):
-    """Those of `skpd.problems.robust`, in rational arithmetic."""
+    """Those of `skpd.models.robust.lift`, in rational arithmetic."""
     problem, _ = problem_of(rng, 0.3, fit_intercept, bounds_of_free=bounds)
     X = np.column_stack([problem.design.matvec(unit) for unit in np.eye(3)])
     (p, r), y, c = triangle(rng), problem.y, problem.weights

@@ -4,11 +4,11 @@ from functools import partial
 from math import inf
 
 from ...problems import Point
-from ...problems.robust import certain_problem
-from ..certificate_schedule import CERTIFY_AT
-from ..monitor import interrupted
-from ..newton.proximal_multipliers import proximal_multipliers
-from ..solver_context import SolverContext
+from ...solvers.certificate_schedule import CERTIFY_AT
+from ...solvers.monitor import interrupted
+from ...solvers.newton.proximal_multipliers import proximal_multipliers
+from ...solvers.solver_context import SolverContext
+from .lift import certain_problem
 
 
 def certain_labels(context: SolverContext, *, budget: float = inf) -> None:

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
-from skpd.problems.robust import robust_problem, terms_of
+from skpd.models.robust.lift import terms_of
+from skpd.models.robust.problem import robust_problem
 from skpd.solvers import solve
 from tests.oracles.optima import optimal_value
 from tests.oracles.robust_reference import robust_linear_programme

@@ -1,4 +1,4 @@
-"""The terms of the robust SVM in the interior-point method."""
+"""The interior-point method for the robust SVM."""
 
 from functools import partial
 from math import inf, sqrt
@@ -8,14 +8,16 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ...problems.robust import first_flip, terms_of
-from .absolute_values import SumEpigraph
-from .epigraphs import EuclideanEpigraph
-from .programme import Programme
-from .representation import Representation
-from .settings import SETTINGS
-from .systems import NewtonSystem
-from .terms import DualTerm, Maxima
+from ...solvers.interior.absolute_values import SumEpigraph
+from ...solvers.interior.epigraphs import EuclideanEpigraph
+from ...solvers.interior.method import solve_programme
+from ...solvers.interior.programme import Programme
+from ...solvers.interior.representation import Representation
+from ...solvers.interior.settings import SETTINGS
+from ...solvers.interior.systems import NewtonSystem
+from ...solvers.interior.terms import DualTerm, Maxima
+from ...solvers.solver_context import SolverContext
+from .lift import first_flip, terms_of
 
 
 class DoubtfulLabels(Maxima, DualTerm):
@@ -68,6 +70,13 @@ class DoubtfulLabels(Maxima, DualTerm):
         lam = self.lam_index
         self.predictions.add_adjoint(self.weights * self.y * mixed, system.border(lam))
         system.add_corner(lam, lam, float(self.weights @ twice))
+
+
+def robust_interior_point(context: SolverContext) -> None:
+    """The `interior_point` method with multipliers p and r for each row."""
+    programme = Programme(context.problem)
+    add_robust_terms(programme)
+    solve_programme(context, programme)
 
 
 def add_robust_terms(programme: Programme) -> None:

@@ -1,47 +1,26 @@
-"""The Wasserstein distributionally robust SVM as a problem, and its certificate.
+"""The radius of a robust SVM as a variable, and its best value (`Radius`)."""
 
-    minimise over ||w||_q <= lam, b:   epsilon lam + sum_i c_i h(m_i, lam) + ridge ||w||_2^2 / 2,
-    h(m, lam) = max(1 - m, 1 + m - kappa lam, 0),   m_i = y_i (x_i.w + b)
-
-(Li, Chen and So, 2020, problem (1), with their c named ridge here). Multipliers p_i of
-1 - m_i and r_i of 1 + m_i - kappa lam, in the triangle p_i, r_i >= 0, p_i + r_i <= 1, give for
-every point ::
-
-    P(w, b, lam) >= sum_i c_i (p_i + r_i) - v.w - s b + (epsilon - kappa rho) lam
-                    + ridge ||w||^2 / 2,
-    v = sum_i c_i (p_i - r_i) y_i x_i,   s = sum_i c_i (p_i - r_i) y_i,   rho = sum_i c_i r_i.
-
-This is an ordinary problem in the variables (w, lam), with the loss `WorstCaseHinge` of
-`skpd.losses.flipped_labels`, the penalty `skpd.penalties.NormEpigraph` and the products
-(-v, -kappa rho) of a dual point. A model (w, b) has the best lam. As h is at least the hinge loss,
-the interval of b for the hinge loss is valid here as well.
-"""
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
-from ..certificates.relative_gaps import ROUNDING
-from ..designs import Design
-from ..losses import Hinge
-from ..losses.flipped_labels import WorstCaseHinge
-from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, SquaredL2
-from ..penalties.base import NO_FEATURES, FreeFeatures
-from ..penalties.epigraph import NORMS
-from .in_memory import RowsInMemory
-from .interfaces import ProblemParts
-from .lifts import Lift
-from .null_model import NullModel, scale_of
-from .problem import Problem
-from .regularisation import Regularisation
-from .solution import Point
+from ..._floats import EPSILON
+from ..._typing import Array, Indices, Numbers
+from ...certificates.relative_gaps import ROUNDING
+from ...penalties import L1, ElasticNet, NormEpigraph
+from ...penalties.base import NO_FEATURES, FreeFeatures
+from ...problems.interfaces import ProblemParts
+from ...problems.lifts import Lift
+from ...problems.null_model import NullModel, scale_of
+from ...problems.problem import Problem
+from ...problems.regularisation import Regularisation
+from ...problems.solution import Point
+from .norm_epigraph import NORMS
 
 if TYPE_CHECKING:
-    from .interfaces import SomeRows
+    from ...problems.interfaces import SomeRows
 
 FIRST_SHARE = 0.5  # the mean multiplier of flips at a start, in units of its largest value
 
@@ -194,26 +173,6 @@ def _classes(rows: "SomeRows") -> tuple[float, float, float]:
     return sign, shares[sign], shares[-sign]
 
 
-def plain_problem(problem: Problem) -> Problem:
-    """The ordinary problem that is equivalent to a robust SVM with epsilon = 0.
-
-    Its objective does not depend on the radius lam of the coefficients, except through the losses.
-    For lam with
-
-        kappa lam >= min(2 m_i, 1 + m_i)   for all rows,
-
-    1 + m_i - kappa lam is at most max(1 - m_i, 0). So for every kappa > 0 the least value over
-    lam >= ||w||_q is the mean hinge loss, which depends neither on kappa nor on the norm. Without
-    a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
-    objective is bounded below by 0, which is its value where a hyperplane separates the classes.
-    """
-    rows, ridge = replace(problem.rows, loss=Hinge()), cast(Radius, problem.lift).ridge
-    penalty: Penalty = SquaredL2()
-    if ridge == 0.0:
-        penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)
-    return Problem(rows, Regularisation(penalty, ridge or 1.0))
-
-
 def certain_problem(problem: Problem) -> Problem:
     """The problem of norm 1 in which all labels are certain, in the coefficients alone.
 
@@ -228,45 +187,7 @@ def certain_problem(problem: Problem) -> Problem:
     alpha = problem.alpha + cast(Radius, problem.lift).ridge
     share = problem.alpha / alpha
     penalty = ElasticNet(share) if share < 1.0 else L1()
-    return Problem(replace(problem.rows, loss=Hinge()), Regularisation(penalty, alpha))
-
-
-def robust_problem(
-    design: Design, y: Array, weights: Array, *, epsilon: float, kappa: float = inf,
-    norm: float = 1, ridge: float = 0.0, fit_intercept: bool = True,
-    total_weight: float | None = None,
-    bounds_of_free: dict[int, tuple[float, float]] | None = None,
-) -> Problem:  # fmt: skip
-    """The distributionally robust SVM as a problem.
-
-    Parameters
-    ----------
-    design, y, weights, fit_intercept, total_weight
-        See `skpd.problems.Problem`.
-    epsilon : float
-        Radius of the Wasserstein ball; the problem with 0 is solved as a `plain_problem`.
-    kappa, ridge : float
-        See `RobustTerms`.
-    norm : {1, 2, inf}
-        The q of the norm on w.
-    bounds_of_free : dict, default=None
-        The features that the norm leaves out, which are known exactly, with bounds on their
-        coefficients that hold 0.
-
-    Returns
-    -------
-    problem : Problem
-    """
-    loss, order, free = WorstCaseHinge(float(kappa)), None, NO_FEATURES
-    if bounds_of_free:
-        d, columns = design.shape[1], list(bounds_of_free)
-        order = np.append(np.setdiff1d(np.arange(d), columns), columns)
-        lower, upper = np.array(list(bounds_of_free.values()), dtype=float).T
-        design = design.columns(order)
-        free = FreeFeatures(np.arange(d)[-len(columns) :], lower, upper)
-    rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
-    lift = Radius(norm, float(kappa), float(ridge), order, free)
-    return Problem(rows, lift.regularisation_at(None, float(epsilon)), lift=lift)
+    return Problem(problem.rows.of_hinge, Regularisation(penalty, alpha))
 
 
 def best_radius(problem: ProblemParts, margins: Array, norm: float) -> float:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skpd import DRSVMClassifier, PathCV, certify, regularization_path
 from skpd.designs import Design
-from skpd.problems.robust import robust_problem
+from skpd.models.robust.problem import robust_problem
 
 LAYOUTS = [np.asarray, np.asfortranarray, np.float32, sp.csr_array, sp.csc_matrix]
 ORDERS = {1: np.inf, 2: 2, np.inf: 1}  # of the norm in which rows move

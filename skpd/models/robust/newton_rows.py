@@ -19,7 +19,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost
 from ...designs.gram import OVERHEAD
-from ...losses.flipped_labels import WorstCaseHinge, project_triangle
+from .loss import WorstCaseHinge, project_triangle
 
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14

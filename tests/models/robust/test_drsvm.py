@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
-from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, Monitor, SolverContext, select, solve
-from skpd.solvers.interior import interior_point
-from skpd.solvers.proximal.robust_saddle import hybrid_gradient
-from skpd.solvers.robust.certain_labels import certain_labels
-from skpd.solvers.robust.proximal_multipliers import proximal_multipliers
+from skpd.models.robust.certain_labels import certain_labels
+from skpd.models.robust.hybrid_gradient import hybrid_gradient
+from skpd.models.robust.interior_point import robust_interior_point
+from skpd.models.robust.problem import robust_problem
+from skpd.models.robust.proximal_multipliers import proximal_multipliers
+from skpd.solvers import Monitor, SolverContext, methods_of, select, solve
 from tests.oracles.robust_reference import robust_linear_programme
 
 
@@ -91,7 +91,7 @@ def tall_problem(n, d, layout=np.asarray, **parameters):
 def test_certain_labels_solve_the_problem_unless_the_third_piece_is_active(kappa, ridge):
     problem = tall_problem(4000, 8, norm=1, kappa=kappa, ridge=ridge)
     found = solved(problem, certain_labels, tol=1e-7, max_iter=200)
-    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100)
     assert (found.relative_gap <= 1e-7) == (kappa > 1.0)
     assert found.dual <= best.primal + 1e-12
     assert best.dual <= found.primal + 1e-12
@@ -124,7 +124,7 @@ def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept)
     """On samples first, with rows left out: 4,000 are many for 8 features."""
     problem = tall_problem(4000, 8, layout, kappa=kappa, ridge=ridge, fit_intercept=fit_intercept)
     found = solved(problem, proximal_multipliers, tol=1e-7, max_iter=200)
-    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100)
     assert found.relative_gap <= 1e-7
     assert_allclose(found.primal, best.primal, rtol=1e-6)
     assert found.dual <= best.primal + 1e-12
@@ -163,7 +163,7 @@ def test_multipliers_without_a_sample(n, d, kappa):
         problem = robust_problem(Design(X), y, weights, norm=2, **parameters)
     else:
         problem = tall_problem(n, d, kappa=kappa, epsilon=0.05)
-        best = solved(problem, interior_point, tol=1e-9, max_iter=100).primal
+        best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100).primal
     found = solved(problem, proximal_multipliers, tol=1e-6, max_iter=300)
     assert found.relative_gap <= 1e-6
     assert_allclose(found.primal, best, rtol=1e-5)
@@ -202,7 +202,7 @@ def test_most_rows_at_kinks():
     problem = robust_problem(
         Design(X), y, weights, epsilon=0.1, kappa=1.0, norm=2, fit_intercept=False
     )
-    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100)
     monitor = Monitor(problem, 1e-7)
     monitor.begin()
     proximal_multipliers(SolverContext(problem, monitor, None, 200, None))
@@ -212,7 +212,7 @@ def test_most_rows_at_kinks():
 
 def test_which_method_is_first():
     def first(problem):
-        return METHODS[select(problem)[0].key].name
+        return methods_of(problem)[select(problem)[0].key].name
 
     assert first(tall_problem(20_000, 60)) == "multipliers"
     assert first(tall_problem(20_000, 60, norm=1)) == "certain-labels"
@@ -222,7 +222,8 @@ def test_which_method_is_first():
     assert first(tall_problem(400, 3)) == "interior-point"  # small
     far = tall_problem(20_000, 60, lambda X: X + 1000.0)
     assert first(far) == "interior-point"
-    names = [METHODS[attempt.key].name for attempt in select(tall_problem(20_000, 60))]
+    problem = tall_problem(20_000, 60)
+    names = [methods_of(problem)[attempt.key].name for attempt in select(problem)]
     assert names == ["multipliers", "interior-point", "hybrid-gradient"]
 
 

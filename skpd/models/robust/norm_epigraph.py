@@ -5,13 +5,13 @@ from math import inf
 
 import numpy as np
 
-from .. import kernels
-from .._floats import EPSILON
-from .._immutable_base import computed
-from .._typing import Array
-from .base import NO_FEATURES, FreeFeatures, Penalty, _half_square, _product
-from .norms import L1, L2Norm, LInf
-from .separable import _weighted_square
+from ... import kernels
+from ..._floats import EPSILON
+from ..._immutable_base import computed
+from ..._typing import Array
+from ...penalties.base import NO_FEATURES, FreeFeatures, Penalty, _half_square, _product
+from ...penalties.norms import L1, L2Norm, LInf
+from ...penalties.separable import _weighted_square
 
 NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it

@@ -27,11 +27,11 @@ from sklearn.utils._param_validation import Interval
 
 from ... import kernels
 from ...problems import Point
-from ...problems.robust import RobustTerms, terms_of
-from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..options import Count, Factor, Flag, Option, OptionalCount, OptionalFactor
-from ..robust.settings import INCREMENTAL
-from ..solver_context import SolverContext
+from ...solvers.certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
+from ...solvers.options import Count, Factor, Flag, Option, OptionalCount, OptionalFactor
+from ...solvers.solver_context import SolverContext
+from .lift import RobustTerms, terms_of
+from .settings import INCREMENTAL
 
 Scheme = Literal["geometric", "gamma/(nk)", "gamma/(n sqrt(k))", None]
 Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._typing import Array, Numbers
-from .base import Loss
-from .margin import Hinge, MarginLoss
+from ..._floats import EPSILON
+from ..._typing import Array, Numbers
+from ...losses.base import Loss
+from ...losses.margin import Hinge, MarginLoss
 
 GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
 
@@ -64,9 +63,9 @@ class WorstCaseHinge(Hinge):
     """
 
     kappa: float = inf
-    has_radius: ClassVar[bool] = True
 
     def at_radius(self, radius: float) -> Loss:
+        """The loss of a row for a radius."""
         return Hinge() if self.kappa == inf else FlippedHinge(self.kappa * radius)
 
     def decision_costs(

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from skpd.designs import Design
-from skpd.problems.robust import robust_problem
+from skpd.models.robust.problem import robust_problem
 from tests.oracles.projections import onto_epigraph
 from tests.solvers.test_published import N, classes, last_iterate
 

@@ -1,6 +1,6 @@
 """The settings of the methods for the robust SVM, each with its unit and its reason."""
 
-from ..certificate_schedule import ScheduleSettings
+from ...solvers.certificate_schedule import ScheduleSettings
 
 
 class SelectionSettings:

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
-from skpd.losses.flipped_labels import FlippedHinge, WorstCaseHinge, project_triangle
 from skpd.losses.shifted import with_offset
+from skpd.models.robust.loss import FlippedHinge, WorstCaseHinge, project_triangle
 
 EPSILON = 2.0**-52
 
@@ -65,7 +65,6 @@ def test_decisions_and_radii(rng):
     loss = WorstCaseHinge(0.5)
     assert loss.at_radius(3.0) == FlippedHinge(1.5)
     assert WorstCaseHinge().at_radius(3.0) == L.Hinge()
-    assert loss.has_radius and not L.Hinge().has_radius
     p, r = rng.dirichlet(np.ones(3), 6).T[:2]
     y, weights = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0]), rng.random(6)
     z, error = np.array([2.0, -2.0, 0.1, -3.0, 3.0, 0.5]), np.array([0.1] * 5 + [0.5])

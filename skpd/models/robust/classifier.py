@@ -9,19 +9,20 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Interval, Options, StrOptions
-from .._floats import EPSILON
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
-from ..designs import Design
-from ..formulation.formulate import positive_classes, shares_of
-from ..formulation.validation import checked_weights, validated
-from ..losses import Hinge
-from ..penalties.epigraph import NORMS
-from ..problems import Problem, Solution
-from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
-from .base import _DATA
-from .classifier import PrimalDualClassifier
-from .parameters import NOT_NEGATIVE, ClassifierParameters, declared
+from ..._compat import Interval, Options, StrOptions
+from ..._floats import EPSILON
+from ..._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from ...designs import Design
+from ...estimators.base import _DATA
+from ...estimators.classifier import PrimalDualClassifier
+from ...estimators.parameters import NOT_NEGATIVE, ClassifierParameters, declared
+from ...formulation.formulate import positive_classes, shares_of
+from ...formulation.validation import checked_weights, validated
+from ...losses import Hinge
+from ...problems import Problem, Solution
+from .lift import RobustTerms, terms_of
+from .norm_epigraph import NORMS
+from .problem import plain_problem, robust_problem
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 # The default cost of a flip, in units of the spread of the features. On twelve data sets no
@@ -73,7 +74,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     solver : {"auto", "isg", "ippa", "hybrid"}, default="auto"
         "auto" is the fastest method known for the problem, see
         `skpd.solvers.select`. The others are the incremental methods of Li,
-        Chen and So (2020), see `skpd.solvers.published.incremental`.
+        Chen and So (2020), see `skpd.models.robust.incremental`.
     solver_options : dict, default=None
         Options of a named solver: ``preset``, the name of an experiment of the paper,
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;

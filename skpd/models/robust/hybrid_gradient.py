@@ -1,18 +1,15 @@
 """Primal-dual hybrid gradient for the robust SVM."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array
-from ...losses import Hinge
-from ...losses.flipped_labels import project_triangle
 from ...problems import Point, Problem
 from ...problems.regularisation import Regularisation
-from ...problems.robust import terms_of
-from ..solver_context import SolverContext
-from .restarts import HybridGradient, iterate_with_restarts
+from ...solvers.proximal.restarts import HybridGradient, iterate_with_restarts
+from ...solvers.solver_context import SolverContext
+from .lift import terms_of
+from .loss import project_triangle
 
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
@@ -39,7 +36,7 @@ class _Variables(HybridGradient):
     def __init__(self, context: SolverContext) -> None:
         robust, point = context.problem, context.first
         self.terms = terms_of(robust)
-        rows = replace(robust.rows, loss=Hinge())
+        rows = robust.rows.of_hinge
         self.problem = problem = Problem(rows, Regularisation(self.terms.norm, robust.alpha))
         self.flips = self.terms.kappa < np.inf
         size = context.norm(problem, np.sqrt(problem.weights)) or 1.0

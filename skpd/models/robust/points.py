@@ -1,27 +1,25 @@
 """Dual points of the distributionally robust SVM: multipliers p and r of every row.
 
-The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.problems.robust`).
+The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.models.robust.lift`).
 """
 
-from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import Any, cast
 
 import numpy as np
 
-from .. import kernels
-from .._floats import EPSILON
-from .._immutable_base import computed
-from .._typing import Array, Indices
-from ..certificates.interface import NOTHING, DualPoint, Sum
-from ..losses import Hinge
-from ..losses.flipped_labels import GRID
-from .dual_points import PointOf
-from .free_directions import FreeDirections, Support
-from .interfaces import ProblemParts
-from .problem import Problem
-from .regularisation import Regularisation
+from ... import kernels
+from ..._floats import EPSILON
+from ..._immutable_base import computed
+from ..._typing import Array, Indices
+from ...certificates.interface import NOTHING, DualPoint, Sum
+from ...problems.dual_points import PointOf
+from ...problems.free_directions import FreeDirections, Support
+from ...problems.interfaces import ProblemParts
+from ...problems.problem import Problem
+from ...problems.regularisation import Regularisation
+from .loss import GRID
 
 
 class TrianglePoint(DualPoint):
@@ -105,7 +103,7 @@ class FreeWithRadius(FreeDirections):
     def _hinge(self, problem: ProblemParts) -> Problem:
         """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
         if self._last_hinge is None or self._last_hinge.alpha != problem.alpha:
-            rows = replace(self.rows, loss=Hinge())
+            rows = self.rows.of_hinge
             self._last_hinge = Problem(rows, Regularisation(problem.penalty.norm, problem.alpha))
         return self._last_hinge
 

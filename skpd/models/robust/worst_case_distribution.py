@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Array, Indices, Matrix
-from ..problems import Problem
+from ..._typing import Array, Indices, Matrix
+from ...problems import Problem
 
 NEARLY = 1e-9  # the largest difference to a worst case that is only approached
 

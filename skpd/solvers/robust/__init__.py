@@ -1,1 +1,0 @@
-"""Methods for the distributionally robust SVM."""
