@@ -12,14 +12,15 @@ import numpy as np
 from benchmarks import certificates as random
 from benchmarks.helpers.campaigns import solved
 from skpd import GroupLassoSVC, penalties
-from skpd.designs import Design, KernelMatrix
+from skpd.designs import Design
 from skpd.losses import Hinge, MarginLoss
+from skpd.models.kernel_machines.adaptive_factors import solve_kernel_machine
+from skpd.models.kernel_machines.matrix import KernelMatrix
+from skpd.models.kernel_machines.problem import kernel_machines
 from skpd.penalties import FunctionOfNorm, GroupL2
 from skpd.penalties.increasing_functions import PowerOfNorm
 from skpd.problems import linear_problem
-from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve
-from skpd.solvers.kernel_machines import solve_kernel_machine
 from tests.oracles.reference import conic_solution
 
 LINEAR_PENALTIES = [

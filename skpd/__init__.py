@@ -8,13 +8,11 @@ from .estimators.costs import GammaPD, TweediePD
 from .estimators.counts import PoissonPD
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
-from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
-from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
 from .estimators.svm import PdproxSVC
@@ -28,6 +26,8 @@ from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
 from .models.boosting.classifier import LPBoostClassifier
+from .models.kernel_machines.estimators import KernelPdproxRegressor, KernelPdproxSVC
+from .models.kernel_machines.multiple_kernels import MKLClassifier, MKLRegressor
 from .models.metric.classifier import MetricSVC
 from .models.ordinal.classifier import OrdinalPD
 from .models.robust.classifier import DRSVMClassifier

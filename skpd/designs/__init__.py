@@ -4,9 +4,6 @@ from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
 from .gram import WeightedGram, newton_cost
-from .kernel_factor import KernelFactor
-from .kernel_features import KernelFeatures, KernelRows
-from .kernel_matrix import KernelMatrix, KernelMatrixByRows
 from .outputs import newton_cost_of_outputs
 from .row_blocks import RowBlocks
 from .spectral_norm import spectral_norm_bound
@@ -17,11 +14,6 @@ __all__ = [
     "DualProducts",
     "DualProductsOfPath",
     "EntriesDesign",
-    "KernelFactor",
-    "KernelFeatures",
-    "KernelMatrix",
-    "KernelMatrixByRows",
-    "KernelRows",
     "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",

@@ -63,8 +63,6 @@ class Structure(Enum):
         A function of the singular values of a matrix of coefficients.
     OF_NORM
         A convex increasing ``function`` of a ``norm``.
-    PER_ROW
-        Half the squared norm of a function with a weight for each row of a kernel matrix.
     NOT_SEPARABLE
         Anything else.
     """
@@ -76,7 +74,6 @@ class Structure(Enum):
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"
     OF_NORM = "of_norm"
-    PER_ROW = "of_rows"
     NOT_SEPARABLE = "whole"
 
     @property

@@ -13,7 +13,6 @@ from .accelerated.limited_memory import quasi_newton
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
 from .coordinates.dual import dual_descent, has_square
-from .coordinates.pairs import pair_descent
 from .frank_wolfe.trace_norm import line_search_over_trace_norm
 from .interior import (
     expected_cost,
@@ -107,10 +106,6 @@ ENGINES: dict[str, Method] = {
     "soft-impute": Method("soft-impute", soft_impute, *ENTRIES),
     "alternating-multipliers": Method(
         "alternating-multipliers", alternating_multipliers, *ENTRIES
-    ),
-    "pair-descent": Method(
-        "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.PER_ROW,
-        "weights of the rows of a kernel matrix",
     ),
     "line-search-frank-wolfe": Method(
         "line-search-frank-wolfe", line_search_over_trace_norm,

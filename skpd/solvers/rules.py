@@ -295,14 +295,8 @@ def _maxima(problem: Problem, _: bool) -> list[Attempt]:
     return [Attempt("cutting-planes", "a maximum over labelings")]
 
 
-def _pairs(problem: Problem, _: bool) -> list[Attempt]:
-    """Weights of the rows of a kernel matrix."""
-    return [Attempt("pair-descent", "one kernel and a squared norm")]
-
-
 # The rules by the form of a problem, with their reasons; the first that applies is taken
 RULES: list[Rule] = [
-    (lambda p: p.penalty.structure is Structure.PER_ROW, _pairs),  # weights of the rows
     (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
     (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most
     (lambda p: p.rows.of_entries, _entries),  # coefficients are factors

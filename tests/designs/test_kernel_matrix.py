@@ -9,9 +9,16 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.preprocessing import normalize
 
-from skpd.designs import KernelMatrix, KernelMatrixByRows, KernelRows
-from skpd.estimators import kernel_values
-from skpd.estimators.kernel_values import Kernel, RowsOfKernel, centre_of, checked_matrix, gamma_of
+from skpd.models.kernel_machines import kernel_values
+from skpd.models.kernel_machines.features import KernelRows
+from skpd.models.kernel_machines.kernel_values import (
+    Kernel,
+    RowsOfKernel,
+    centre_of,
+    checked_matrix,
+    gamma_of,
+)
+from skpd.models.kernel_machines.matrix import KernelMatrix, KernelMatrixByRows
 
 
 def smooth_kernel(rng, n=300):

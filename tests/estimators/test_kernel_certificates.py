@@ -13,11 +13,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks import small_problems as random
 from skpd import KernelPdproxRegressor, KernelPdproxSVC
 from skpd.certificates import certify_point, dual_bound, primal_objective
-from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SmoothedHinge, SquaredHinge
-from skpd.problems.kernel import kernel_machines
+from skpd.models.kernel_machines.adaptive_factors import solve_kernel_machine
+from skpd.models.kernel_machines.factor import KernelFactor
+from skpd.models.kernel_machines.features import KernelFeatures
+from skpd.models.kernel_machines.matrix import KernelMatrix
+from skpd.models.kernel_machines.problem import kernel_machines
 from skpd.solvers.coordinates.settings import PairSettings
-from skpd.solvers.kernel_machines import solve_kernel_machine
 from tests.oracles.exact_objectives import phi
 
 

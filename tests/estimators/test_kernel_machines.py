@@ -21,9 +21,9 @@ from skpd import (
     coef_table,
     regularization_path,
 )
-from skpd.designs import KernelMatrixByRows
-from skpd.estimators import kernel_values
-from skpd.solvers.coordinates.settings import PAIRS
+from skpd.models.kernel_machines import kernel_values
+from skpd.models.kernel_machines.matrix import KernelMatrixByRows
+from skpd.models.kernel_machines.settings import PAIRS
 
 TIGHT = 1e-9
 

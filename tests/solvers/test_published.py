@@ -9,11 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skpd.designs import Design, KernelMatrix
+from skpd.designs import Design
 from skpd.losses import EpsilonInsensitive, GeneralizedHinge, Hinge, Pinball, SmoothedHinge
+from skpd.models.kernel_machines.matrix import KernelMatrix
+from skpd.models.kernel_machines.problem import kernel_machines
 from skpd.penalties import L1, GroupL2, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
-from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve
 from tests.oracles.projections import onto_l1_ball
 

@@ -8,11 +8,11 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._typing import Array, Indices
-from .design import Design
-from .kernel_factor import KernelFactor, PartialFactor, ValuesOf, whole_factor
-from .sums import BoundedSum
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
+from ...designs.design import Design
+from ...designs.sums import BoundedSum
+from .factor import KernelFactor, PartialFactor, ValuesOf, whole_factor
 
 # The largest number of rows of K that are computed and multiplied at a time: few, so that sums
 # have small rounding errors, and enough for a product to run at the speed of the memory.

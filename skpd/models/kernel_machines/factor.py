@@ -7,9 +7,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
 
-from .._floats import EPSILON
-from .._typing import Array, Indices
-from .threads import blas_threads_for_product
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
+from ...designs.threads import blas_threads_for_product
 
 ValuesOf = Callable[[Indices], Array]  # rows of K, of shape (n_rows, n_samples), by their indices
 # The number of pivots chosen at a time: larger blocks make products faster, smaller ones choose

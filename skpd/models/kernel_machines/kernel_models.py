@@ -9,22 +9,22 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, Attributes, ClassWeight, Indices, Matrix, MatrixLike, PerRow
-from ..designs import KernelMatrix
-from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
-from ..formulation.messages import Wording
-from ..formulation.validation import validated
-from ..losses import ResidualLoss
-from ..penalties import Penalty
-from ..problems import Problem
-from ..problems.kernel import KernelMachine, kernel_machines
-from ..solvers import Monitor
-from ..solvers.kernel_machines import solve_kernel_machine
-from .base import PrimalDualEstimator
-from .names import ResidualLossName
-from .parameters import IterationLimit, StoppingParameters, WithOptions, shared
-from .regression import WithResidualLoss
-from .svm import MarginClassifier
+from ..._typing import Array, Attributes, ClassWeight, Indices, Matrix, MatrixLike, PerRow
+from ...estimators.base import PrimalDualEstimator
+from ...estimators.names import ResidualLossName
+from ...estimators.parameters import IterationLimit, StoppingParameters, WithOptions, shared
+from ...estimators.regression import WithResidualLoss
+from ...estimators.svm import MarginClassifier
+from ...formulation.formulate import FormulatedProblems, require_unit, shares_of
+from ...formulation.messages import Wording
+from ...formulation.validation import validated
+from ...losses import ResidualLoss
+from ...penalties import Penalty
+from ...problems import Problem
+from ...solvers import Monitor
+from .adaptive_factors import solve_kernel_machine
+from .matrix import KernelMatrix
+from .problem import KernelMachine, kernel_machines
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 

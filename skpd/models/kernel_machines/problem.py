@@ -8,13 +8,13 @@ the norms of the f_k,
              where ||v_k||^2 = (c theta)' K_k (c theta).
 
 A solver uses a decomposition K_k = L_k L_k' + E_k with a low-rank factor L_k
-(`skpd.designs.KernelMatrix`). The columns of L_k are features, with a group of coefficients w_k
-such that ||f_k|| = ||w_k||. This problem is over a subset of all functions, so that its objective
-values are upper bounds. The products of a dual point with the residual features, those of a factor
-of E_k, are not computed one by one. But their norm is known, as ||v_k||^2 is computed from K_k
-itself. Each group has an additional coefficient that stands for the residual features. Its column
-of the design is 0, and the product of a dual point with it is that norm, rounded up. So a bound
-is valid whatever the accuracy of the factor.
+(`skpd.models.kernel_machines.matrix.KernelMatrix`). The columns of L_k are features, with a group
+of coefficients w_k such that ||f_k|| = ||w_k||. This problem is over a subset of all functions, so
+that its objective values are upper bounds. The products of a dual point with the residual
+features, those of a factor of E_k, are not computed one by one. But their norm is known, as
+||v_k||^2 is computed from K_k itself. Each group has an additional coefficient that stands for the
+residual features. Its column of the design is 0, and the product of a dual point with it is that
+norm, rounded up. So a bound is valid whatever the accuracy of the factor.
 
 A matrix K of kernel values in floating point is seldom positive semidefinite, and predictions are
 computed with K itself. So let S >= 0 be a diagonal matrix for which K + S / 2 is positive
@@ -46,17 +46,20 @@ from typing import cast
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._immutable_base import attribute_of_part
-from .._typing import Array, Indices
-from ..designs import KernelFactor, KernelFeatures, KernelMatrix, KernelRows
-from ..losses import Loss
-from ..penalties import Penalty, SquaredL2
-from ..penalties.kernel_norm import SquaredKernelNorm
-from .in_memory import RowsInMemory
-from .problem import Problem
-from .regularisation import Regularisation
-from .solution import Point, Solution
+from ..._floats import EPSILON
+from ..._immutable_base import attribute_of_part
+from ..._typing import Array, Indices
+from ...losses import Loss
+from ...penalties import Penalty, SquaredL2
+from ...problems.in_memory import RowsInMemory
+from ...problems.problem import Problem
+from ...problems.regularisation import Regularisation
+from ...problems.solution import Point, Solution
+from .factor import KernelFactor
+from .features import KernelFeatures, KernelRows
+from .kernel_norm import SquaredKernelNorm
+from .matrix import KernelMatrix
+from .pair_descent import BY_PAIRS
 
 PenaltyOf = Callable[[Indices], Penalty]
 # The largest reduction of a bound by the residuals, as a share of the requested gap
@@ -91,8 +94,9 @@ class KernelMachine:
     Parameters
     ----------
     problem : Problem
-        A problem whose design is `skpd.designs.KernelFeatures`, or `skpd.designs.KernelRows` for
-        one kernel and half the squared norm (`in_rows`).
+        A problem whose design is `skpd.models.kernel_machines.features.KernelFeatures`, or
+        `skpd.models.kernel_machines.features.KernelRows` for one kernel and half the squared norm
+        (`in_rows`).
     penalty_of : callable
         Returns the penalty, a function of the Euclidean norms of groups of coefficients, for a
         vector with the index of the kernel of each coefficient.
@@ -120,7 +124,7 @@ class KernelMachine:
         (matrix,) = self.matrices
         rows = self.problem.rows.with_design(KernelRows(matrix))
         regularisation = Regularisation(SquaredKernelNorm(matrix), self.problem.alpha)
-        return KernelMachine(Problem(rows, regularisation), self.penalty_of)
+        return KernelMachine(Problem(rows, regularisation, plan=BY_PAIRS), self.penalty_of)
 
     matrices = attribute_of_part("problem.design.matrices")
 

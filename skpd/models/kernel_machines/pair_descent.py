@@ -6,11 +6,12 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Indices
-from ...designs import KernelMatrix
 from ...problems import Point, Problem
-from ..certificate_schedule import PAUSE_ENTRIES
-from ..proximal_rounds import MethodInRounds, solve_in_rounds
-from ..solver_context import SolverContext
+from ...problems.plan import Attempt, Method, Plan
+from ...solvers.certificate_schedule import PAUSE_ENTRIES
+from ...solvers.proximal_rounds import MethodInRounds, solve_in_rounds
+from ...solvers.solver_context import SolverContext
+from .matrix import KernelMatrix
 from .settings import PAIRS
 
 
@@ -79,3 +80,12 @@ class _PairDescent(MethodInRounds):
         theta = self.compiled.theta()
         coef = -self.problem.weights * theta / self.problem.alpha
         return Point(coef, self.compiled.intercept(), theta)
+
+
+PAIR_DESCENT = Method(
+    "pair-descent", pair_descent, lambda problem: True, "weights of the rows of a kernel matrix"
+)
+BY_PAIRS = Plan(
+    lambda problem, warm: [Attempt("pair-descent", "one kernel and a squared norm")],
+    {"pair-descent": PAIR_DESCENT},
+)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates import Certificate, bound_below, largest_gap, relative_gap
-from ..problems import Point, Solution
-from ..problems.kernel import ExpandedModel, KernelMachine
-from . import solve
-from .monitor import Monitor
+from ...certificates import Certificate, bound_below, largest_gap, relative_gap
+from ...problems import Point, Solution
+from ...solvers import solve
+from ...solvers.monitor import Monitor
+from .problem import ExpandedModel, KernelMachine
 
 # A factor is refined if its residual accounts for this share of the gap; the rest is due to the
 # solver.

@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-from .._compat import Interval, StrOptions
-from .._typing import Array, Indices, Matrix
-from ..designs import KernelMatrix
-from ..penalties import Penalty, SquaredL2
+from ..._compat import Interval, StrOptions
+from ..._typing import Array, Indices, Matrix
+from ...estimators.parameters import NOT_NEGATIVE, declared, shared
+from ...penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
-from .parameters import NOT_NEGATIVE, declared, shared
+from .matrix import KernelMatrix
 
 KernelName = Literal[
     "additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "precomputed",

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from .._floats import EPSILON
-from .._typing import Array
-from ..designs import KernelMatrix
-from .base import Penalty, Structure
-from .norms import SquaredL2
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...penalties.base import Penalty
+from ...penalties.norms import SquaredL2
+from .matrix import KernelMatrix
 
 RIDGE = SquaredL2()
 ACCURATE = 1e-11  # rounding errors below this times the value need no precise products
@@ -17,7 +17,7 @@ class SquaredKernelNorm(Penalty):
     """Half the squared norm ``a'K a / 2`` of the function sum_i a_i k(x_i, .) of weights a.
 
     Its dual vectors are products with the features of K in an orthonormal basis, for which it is
-    half the squared Euclidean norm (`skpd.designs.KernelRows`).
+    half the squared Euclidean norm (`skpd.models.kernel_machines.features.KernelRows`).
 
     Parameters
     ----------
@@ -26,15 +26,14 @@ class SquaredKernelNorm(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from skpd.designs import KernelMatrix
-    >>> from skpd.penalties.kernel_norm import SquaredKernelNorm
+    >>> from skpd.models.kernel_machines.matrix import KernelMatrix
+    >>> from skpd.models.kernel_machines.kernel_norm import SquaredKernelNorm
     >>> penalty = SquaredKernelNorm(KernelMatrix(np.array([[2.0, 1.0], [1.0, 2.0]])))
     >>> round(penalty.value(np.array([1.0, -1.0])), 12)
     1.0
     """
 
     kernel: KernelMatrix
-    structure = Structure.PER_ROW
     is_quadratic = True
     symmetric = True
 

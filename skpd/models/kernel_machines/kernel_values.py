@@ -13,10 +13,10 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, p
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from .._floats import EPSILON
-from .._typing import Array, Indices, Matrix
-from ..designs import KernelMatrix, KernelMatrixByRows
-from ..designs.threads import blas_threads_for_product
+from ..._floats import EPSILON
+from ..._typing import Array, Indices, Matrix
+from ...designs.threads import blas_threads_for_product
+from .matrix import KernelMatrix, KernelMatrixByRows
 
 # The increase of the diagonal of a kernel matrix, in units of n eps of its entries. With it the
 # matrix of a positive semidefinite kernel is positive definite, whatever the rounding errors.
@@ -28,7 +28,7 @@ LARGEST_TESTED = 2000  # rows at most for which a definite kernel is tested too,
 # The largest increase, for matrices that the user has computed, perhaps in float32.
 LARGEST_JITTER = 1e-6
 N_JITTERS = 5  # increases that are tried, from `JITTER` on
-# With twice the increase bounds hold for the given values (`skpd.problems.kernel`). The other
+# With twice the increase bounds hold for the given values (see `KernelMachine`). The other
 # tenth is for the rounding errors of the test.
 TWICE = 2.2
 BLOCK = 512  # rows whose values are computed in one call

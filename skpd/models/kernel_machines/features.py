@@ -10,13 +10,13 @@ from math import sqrt
 import numpy as np
 import scipy.sparse as sp
 
-from .. import kernels
-from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
-from .design import Design
-from .far_columns import FAR
-from .kernel_factor import KernelFactor
-from .kernel_matrix import KernelMatrix
+from ... import kernels
+from ..._floats import EPSILON
+from ..._typing import Array, Indices, Numbers
+from ...designs.design import Design
+from ...designs.far_columns import FAR
+from .factor import KernelFactor
+from .matrix import KernelMatrix
 
 
 class KernelFeatures(Design):
@@ -109,10 +109,10 @@ class KernelRows(Design):
     """A kernel matrix K as data, whose coefficients a are weights of the rows: predictions K a.
 
     The function sum_i a_i k(x_i, .) has the squared norm a'K a
-    (`skpd.penalties.kernel_norm.SquaredKernelNorm`). Products of a dual point with bounds on their
-    errors are given in an orthonormal basis of the features of K, the first vector of which is the
-    product itself, so that its first entry is its norm and the others are 0. A penalty that is a
-    function of the norm needs no more.
+    (`skpd.models.kernel_machines.kernel_norm.SquaredKernelNorm`). Products of a dual point with
+    bounds on their errors are given in an orthonormal basis of the features of K, the first vector
+    of which is the product itself, so that its first entry is its norm and the others are 0. A
+    penalty that is a function of the norm needs no more.
 
     Parameters
     ----------

@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._compat import StrOptions
-from .._typing import Array, Indices, Matrix
-from ..designs import KernelMatrix
-from ..penalties import FunctionOfNorm, GroupL2, Penalty
-from ..penalties.increasing_functions import PowerOfNorm
+from ..._compat import StrOptions
+from ..._typing import Array, Indices, Matrix
+from ...estimators.parameters import declared, shared
+from ...penalties import FunctionOfNorm, GroupL2, Penalty
+from ...penalties.increasing_functions import PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, KernelEntry, RowsOfKernel, checked_matrix, kernel_of
-from .parameters import declared, shared
+from .matrix import KernelMatrix
 
 
 class KernelWeights(KernelModel):

@@ -1,0 +1,1 @@
+"""Kernel machines: matrices of kernels, their factors, and models of one or several kernels."""
