@@ -10,7 +10,6 @@ from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
 from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD
-from .estimators.matrix_completion import MatrixCompletionPD
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
 from .estimators.quantiles import QuantilePD
@@ -26,6 +25,7 @@ from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
 from .models.boosting.classifier import LPBoostClassifier
+from .models.completion.estimator import MatrixCompletionPD
 from .models.kernel_machines.estimators import KernelPdproxRegressor, KernelPdproxSVC
 from .models.kernel_machines.multiple_kernels import MKLClassifier, MKLRegressor
 from .models.metric.classifier import MetricSVC

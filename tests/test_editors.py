@@ -11,8 +11,9 @@ from typing import Literal, Union, get_args, get_origin
 import pytest
 
 import skpd
-from skpd.estimators import logistic, matrix_completion, multinomial, names
+from skpd.estimators import logistic, multinomial, names
 from skpd.estimators import output_parameters as of_outputs
+from skpd.models.completion import estimator as matrix_completion
 from skpd.models.ordinal import classifier as ordinal
 
 USE = Path(__file__).with_name("ordinary_use.py")

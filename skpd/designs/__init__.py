@@ -2,7 +2,6 @@
 
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
-from .entries import EntriesDesign
 from .gram import WeightedGram, newton_cost
 from .outputs import newton_cost_of_outputs
 from .row_blocks import RowBlocks
@@ -13,7 +12,6 @@ __all__ = [
     "Design",
     "DualProducts",
     "DualProductsOfPath",
-    "EntriesDesign",
     "RowBlocks",
     "SubspaceIteration",
     "WeightedGram",

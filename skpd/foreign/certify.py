@@ -16,10 +16,10 @@ from .._typing import ArrayLike, MatrixLike, PerRow
 from .._warn import warn_of_convergence
 from ..certificates import Certificate, Certificates
 from ..estimators.base import PrimalDualEstimator
-from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..formulation.offsets import without_none
 from ..losses import Loss
+from ..models.completion.estimator import MatrixCompletionPD
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data, coef_name

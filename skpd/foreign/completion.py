@@ -5,9 +5,9 @@ from copy import copy
 import numpy as np
 
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
-from ..estimators.matrix_completion import MatrixCompletionPD
-from ..estimators.rated_pairs import Labels, indices_of
 from ..losses import Loss
+from ..models.completion.estimator import MatrixCompletionPD
+from ..models.completion.rated_pairs import Labels, indices_of
 from ..penalties import Penalty
 from ..solvers.low_rank.factors import Factors, compressed
 from .linear_fit import LinearFit

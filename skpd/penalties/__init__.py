@@ -19,11 +19,12 @@ from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
 from .increasing_functions import IncreasingFunction as IncreasingFunction
 from .norms import L1, ElasticNet, L2Norm, LInf, NonNegativeL1, SquaredL2
 from .separable import SeparablePenalty
-from .spectral import FactoredTraceNorm, Spectral
+from .spectral import Spectral
 from .total_variation import FusedLasso, TotalVariation
 from .weighted import Separable, WeightedL1, for_features
 
 if TYPE_CHECKING:
+    from ..models.completion.factored_trace_norm import FactoredTraceNorm
     from ..models.robust.norm_epigraph import NormEpigraph
 
 __all__ = [
@@ -63,9 +64,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The penalties of one family of models, from its folder."""
-    if name != "NormEpigraph":
-        raise AttributeError(f"module 'skpd.penalties' has no attribute {name!r}.")
-    from ..models.robust.norm_epigraph import NormEpigraph
+    """The penalties of one family of models each, from its folder."""
+    if name == "NormEpigraph":
+        from ..models.robust.norm_epigraph import NormEpigraph
 
-    return NormEpigraph
+        return NormEpigraph
+    if name == "FactoredTraceNorm":
+        from ..models.completion.factored_trace_norm import FactoredTraceNorm
+
+        return FactoredTraceNorm
+    raise AttributeError(f"module 'skpd.penalties' has no attribute {name!r}.")

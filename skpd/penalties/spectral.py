@@ -8,10 +8,8 @@ from .. import kernels
 from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array
-from ..designs.entries import EntriesDesign
-from ..designs.largest_singular import largest_singular_value_bound
-from .base import Norm, Penalty, PenaltyCones, Structure, cached_attribute
-from .norms import L1, L2Norm
+from .base import Penalty, PenaltyCones, Structure, cached_attribute
+from .norms import L2Norm
 
 
 @dataclass(frozen=True)
@@ -142,46 +140,6 @@ class Spectral(Penalty):
         """
         values = self._values(v)
         return values, np.full_like(values, kernels.euclidean_norm(np.ravel(error)))
-
-
-@dataclass(frozen=True, eq=False)
-class FactoredTraceNorm(Norm):
-    """The penalty (||U||_F^2 + ||V||_F^2) / 2 of a table of coefficients, U above V.
-
-    This value is at least the trace norm of U V', and equal to it if U and V consist of its
-    singular vectors times the square roots of its singular values (Srebro, Rennie and Jaakkola,
-    2005, Maximum-margin matrix factorization, Lemma 1). An objective with this penalty and one
-    with the trace norm therefore have the same least value. The dual norm is the largest singular
-    value of a sparse matrix, which is given by its entries at the observed indices.
-
-    Parameters
-    ----------
-    design : EntriesDesign
-    """
-
-    design: EntriesDesign
-    structure = Structure.SPECTRAL
-    of_conjugate_arguments = L1()
-
-    def value(self, w: Array) -> float:
-        """The value (||U||_F^2 + ||V||_F^2) / 2, rounded up."""
-        squares = 0.5 * float(np.sum(w * w))
-        return squares * (1.0 + (np.log2(w.size + 2.0) + 16.0) * EPSILON)
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        """The prox of half the sum of squares, w / (1 + step)."""
-        return w / (1.0 + step)
-
-    def dual_norm(self, v: Array) -> float:
-        return largest_singular_value_bound(self.design.sparse(np.array(v)))
-
-    def conjugate_arguments(self, v: Array, error: Array) -> tuple[Array, Array]:
-        """The dual norm as an array of one entry, and a bound on its error.
-
-        The error of a largest singular value is at most the Euclidean norm of the entries' errors.
-        """
-        norm = largest_singular_value_bound(self.design.sparse(v))
-        return np.array([norm]), np.array([kernels.euclidean_norm(error)])
 
 
 def largest_singular_values(matrix: Array) -> Array:

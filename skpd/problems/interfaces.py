@@ -157,9 +157,9 @@ class Rows(ABC, Generic[Dual]):
         Whether there is an unpenalised number in the prediction of each row.
     in_memory : bool
         Whether the entries of X, y and the weights are arrays of this process.
-    of_outputs, of_entries, of_scores : bool
-        Whether a row predicts one of several outputs or an entry of a matrix, or all rows predict
-        together. Otherwise each row has one prediction.
+    of_outputs, of_scores : bool
+        Whether a row predicts one of several outputs, or all rows predict together. Otherwise each
+        row has one prediction.
     """
 
     design: Any  # of the class that these rows use
@@ -167,14 +167,11 @@ class Rows(ABC, Generic[Dual]):
     fit_intercept: bool
     in_memory: ClassVar[bool] = True
     of_outputs: ClassVar[bool] = False
-    of_entries: ClassVar[bool] = False
     of_scores: ClassVar[bool] = False
     total_weight: float | None = None
 
     # Whether X is in memory and each row has predictions of its own.
-    has_values: bool = computed(
-        lambda self: self.in_memory and not (self.of_entries or self.of_scores)
-    )
+    has_values: bool = computed(lambda self: self.in_memory and not self.of_scores)
 
     # Whether features may be shifted, as there is an intercept or constants do not matter.
     absorbs_shifts: bool = attribute_of_part("fit_intercept")

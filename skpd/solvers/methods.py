@@ -19,8 +19,7 @@ from .interior import (
     interior_point,
     interior_point_to_the_zeros,
 )
-from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
-from .low_rank.admm import alternating_multipliers
+from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients
 from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
@@ -59,7 +58,6 @@ Supported = tuple[Callable[[Problem], bool], str]
 VALUES: Supported = (lambda p: p.has_values), "X in memory, with a prediction for each y"
 BALL: Supported = (lambda p: p.penalty.structure is Structure.BALL), "an l1 ball"
 CONES: Supported = (lambda p: expected_cost(p) < inf), "a loss and a penalty with cones"
-ENTRIES: Supported = (lambda p: p.rows.of_entries), "entries of a matrix"
 SCORES: Supported = (lambda p: p.rows.of_scores), "a loss of all scores"
 NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
 SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
@@ -102,10 +100,6 @@ ENGINES: dict[str, Method] = {
     ),
     "singular-gradient": Method(
         "singular-gradient", singular_gradients, has_trace_norm, "the trace norm and a smooth loss"
-    ),
-    "soft-impute": Method("soft-impute", soft_impute, *ENTRIES),
-    "alternating-multipliers": Method(
-        "alternating-multipliers", alternating_multipliers, *ENTRIES
     ),
     "line-search-frank-wolfe": Method(
         "line-search-frank-wolfe", line_search_over_trace_norm,

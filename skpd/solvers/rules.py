@@ -266,13 +266,6 @@ def _shards(problem: Problem, _: bool) -> list[Attempt]:
     )
 
 
-def _entries(problem: Problem, _: bool) -> list[Attempt]:
-    """Entries of a matrix: gradients for smooth losses, otherwise alternating multipliers."""
-    if problem.loss.smoothness < inf:
-        return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
-    return [Attempt("alternating-multipliers", "the loss has kinks")]
-
-
 def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
     """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
     loss, n_features = problem.loss, problem.n_coefficients
@@ -299,7 +292,6 @@ def _maxima(problem: Problem, _: bool) -> list[Attempt]:
 RULES: list[Rule] = [
     (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
     (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most
-    (lambda p: p.rows.of_entries, _entries),  # coefficients are factors
     (lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima),  # a smooth loss of all
     (lambda p: p.rows.of_scores, _maxima),  # a loss of all rows together
     (has_smooth_row_space, _row_space),  # an n x n table is much smaller than X

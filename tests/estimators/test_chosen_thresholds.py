@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skpd import MatrixCompletionPD, certify
 from skpd.certificates import dual_bound
-from tests.estimators.test_matrix_completion import objective, ratings
+from tests.models.completion.test_matrix_completion import objective, ratings
 
 STARS = (0.0, 3.0, 6.0, 9.0)  # section 5.3 of Yang et al. (2015)
 THRESHOLDS = (0.0, 3.0, 6.0)  # of the four levels of `ratings`

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import penalties as R
 from skpd._floats import EPSILON
-from skpd.designs.entries import EntriesDesign
+from skpd.models.completion.design import EntriesDesign
 from skpd.models.kernel_machines.kernel_norm import SquaredKernelNorm
 from skpd.models.kernel_machines.matrix import KernelMatrix
 from skpd.penalties.spectral import largest_singular_values, singular_value_rounding

@@ -5,12 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 from skpd import MatrixCompletionPD, TraceNormPD
-from skpd.designs import EntriesDesign
 from skpd.losses import Absolute, EpsilonInsensitive, Pinball
-from skpd.problems.entry_rows import RowsOfEntries, entries_problem
-from skpd.problems.free_groups import FreeGroups
+from skpd.models.completion.alternating_multipliers import alternating_multipliers
+from skpd.models.completion.design import EntriesDesign
+from skpd.models.completion.free_groups import FreeGroups
+from skpd.models.completion.problem import entries_problem
+from skpd.models.completion.rows import RowsOfEntries
 from skpd.solvers.accelerated.outputs import accelerated_gradients
-from skpd.solvers.low_rank.admm import alternating_multipliers
 from skpd.solvers.low_rank.factors import Factors, compressed
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.solver_context import SolverContext

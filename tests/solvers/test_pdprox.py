@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
+from skpd.models.completion.problem import PLAN as COMPLETION
 from skpd.models.robust.problem import PUBLISHED as ROBUST
 from skpd.penalties import L1, LInf, SquaredL2
 from skpd.problems import Point, linear_problem
@@ -170,7 +171,7 @@ PUBLISHED = [
 @pytest.mark.parametrize("key", PUBLISHED)
 def test_what_solvers_declare_is_what_they_take(key):
     """Every keyword that a user may pass is an option, and its default a valid one."""
-    method = {**METHODS, **ROBUST}[key]
+    method = {**METHODS, **ROBUST, **COMPLETION.methods}[key]
     parameters = inspect.signature(method.run).parameters.values()
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "terms"]
     options = {p.name: p.default for p in keywords if p.default is not p.empty}

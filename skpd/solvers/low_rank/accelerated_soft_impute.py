@@ -1,8 +1,4 @@
-"""Accelerated proximal gradients with singular value thresholding, for matrices of low rank.
-
-For matrix completion this is soft-impute (Mazumder, Hastie and Tibshirani, 2010, Spectral
-regularization algorithms) with acceleration.
-"""
+"""Accelerated proximal gradients with singular value thresholding, for several outputs."""
 
 from math import inf
 
@@ -10,13 +6,8 @@ from ...penalties import Structure
 from ...problems import Problem
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..solver_context import SolverContext
-from .models import EntriesModel, OutputsModel
+from .models import OutputsModel
 from .settings import SETTINGS
-
-
-def soft_impute(context: SolverContext) -> None:
-    """Accelerated soft-impute for entries of a matrix, with a smooth loss."""
-    proximal_gradients(EntriesModel(context), context)
 
 
 def singular_gradients(context: SolverContext) -> None:

@@ -106,40 +106,6 @@ def _largest_among(vectors: Array, products: Array) -> Array | None:
     return cast(Array | None, vectors @ np.linalg.eigh(square)[1][:, -1])
 
 
-class EntriesModel(LowRankModel):
-    """The model of matrix completion, whose gradients are sparse matrices."""
-
-    def __init__(self, context: SolverContext) -> None:
-        super().__init__(context)
-        self.design = self.problem.design
-        self.shape = self.design.n_left, self.design.n_right
-        # the squared norm of the map in the metric of the weights is 1 for the entries, in units
-        # of the largest weight, plus 1 for the free numbers in their own metric
-        self.has_free = self.problem.rows.groups is not None
-        self.square_of_map = 2.0 if self.has_free else 1.0
-
-    def image(self, x: Factors) -> Array:
-        return cast(Array, self.design.to_rows(self.design.entries(x.U, x.V)))
-
-    def gradient(self, theta: Array) -> Any:
-        return self.design.sparse(self.design.of_rows(self.weights * theta))
-
-    def free_step(self, theta: Array) -> Array | float:
-        groups = self.problem.rows.groups
-        sums = groups.sums(self.weights * theta)
-        step: Array | float = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
-        return step
-
-    def first_curvature(self) -> float:
-        return float(self.problem.loss.smoothness * self.problem.rows.largest_weight)
-
-    def start(self, point: Point) -> Factors:
-        return Factors(point.coef[: self.shape[0]], point.coef[self.shape[0] :])
-
-    def point(self, M: Factors, free: Array, theta: Array) -> Point:
-        return Point(M.coef, free, theta)
-
-
 class OutputsModel(LowRankModel):
     """The model X W of several outputs, whose gradients are products X' R."""
 

@@ -11,7 +11,6 @@ from ..equivalent import in_model
 from ..frank_wolfe.settings import BALL as SETTINGS
 from ..methods import (
     BALL,
-    ENTRIES,
     VALUES,
     Supported,
     has_trace_norm_ball,
@@ -19,7 +18,6 @@ from ..methods import (
 from .agm import agm
 from .pdbfw import pdbfw
 from .pdprox import pdprox_dual, pdprox_primal
-from .pdprox_of_entries import pdprox_dual_of_entries
 from .random_coordinates import approx, coordinate_descent, has_coordinates
 from .structured_agm import structured_agm
 from .trace_norm_frank_wolfe import block_frank_wolfe
@@ -50,7 +48,6 @@ _COORDINATES: Supported = (
 
 _METHODS = {
     "pdprox-dual": Method("pdprox-dual", in_model(pdprox_dual), *VALUES),
-    "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, *ENTRIES),
     "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), *VALUES),
     "cd": Method("cd", coordinate_descent, *_COORDINATES),
     "approx": Method("approx", approx, *_COORDINATES),

@@ -19,7 +19,7 @@ from skpd.models.kernel_machines.factor import KernelFactor
 from skpd.models.kernel_machines.features import KernelFeatures
 from skpd.models.kernel_machines.matrix import KernelMatrix
 from skpd.models.kernel_machines.problem import kernel_machines
-from skpd.solvers.coordinates.settings import PairSettings
+from skpd.models.kernel_machines.settings import PairSettings
 from tests.oracles.exact_objectives import phi
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ...problems.free_groups import Smooth
-from ..accelerated.certified_estimates import EstimateSchedule
-from ..solver_context import SolverContext
-from .factors import Sum
-from .models import EntriesModel
-from .settings import SCHEDULE, SETTINGS
+from ...solvers.accelerated.certified_estimates import EstimateSchedule
+from ...solvers.low_rank.factors import Sum
+from ...solvers.low_rank.settings import SCHEDULE, SETTINGS
+from ...solvers.solver_context import SolverContext
+from .free_groups import Smooth
+from .soft_impute import EntriesModel
 
 
 def alternating_multipliers(context: SolverContext) -> None:

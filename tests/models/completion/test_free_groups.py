@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from skpd.problems import free_groups
-from skpd.problems.free_groups import FreeGroups, Smooth
+from skpd.models.completion import free_groups
+from skpd.models.completion.free_groups import FreeGroups, Smooth
 
 
 def random_groups(rng, n=40, n_left=5, n_right=4):

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from ..._typing import Array
 from ...problems import Point
-from ..low_rank.factors import Factors, Sum, compressed
-from ..low_rank.models import EntriesModel
-from ..options import Factor, Flag, OptionalFactor
-from ..solver_context import SolverContext
-from .pdprox import dual_iterations, step_sizes
-from .pdprox_spaces import DualSide
+from ...solvers.low_rank.factors import Factors, Sum, compressed
+from ...solvers.options import Factor, Flag, OptionalFactor
+from ...solvers.published.pdprox import dual_iterations, step_sizes
+from ...solvers.published.pdprox_spaces import DualSide
+from ...solvers.solver_context import SolverContext
+from .soft_impute import EntriesModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 
-from .. import kernels
-from .._floats import EPSILON
-from .._typing import Array, Indices
+from ... import kernels
+from ..._floats import EPSILON
+from ..._typing import Array, Indices
 
 
 class EntriesDesign:

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._checks import require_unmasked, shown
-from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
-from ..formulation.validation import of_one_type, require_lengths, require_numbers, require_size
+from ..._checks import require_unmasked, shown
+from ..._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
+from ...formulation.validation import of_one_type, require_lengths, require_numbers, require_size
 
 
 class Labels(NamedTuple):

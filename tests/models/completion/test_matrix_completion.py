@@ -8,11 +8,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skpd import MatrixCompletionPD, certify
 from skpd.certificates import dual_bound
-from skpd.designs import EntriesDesign, largest_singular
+from skpd.designs import largest_singular
 from skpd.designs.largest_singular import largest_singular_value_bound
 from skpd.losses import Absolute, Hinge, Huber, Logistic, Pinball, Softmax, Squared
-from skpd.problems.entry_rows import RowsOfEntries, entries_problem
-from skpd.problems.free_groups import FreeGroups
+from skpd.models.completion.design import EntriesDesign
+from skpd.models.completion.free_groups import FreeGroups
+from skpd.models.completion.problem import entries_problem
+from skpd.models.completion.rows import RowsOfEntries
 
 # A constant model is as good as another for what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*all coefficients are 0")

@@ -8,26 +8,27 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import shown
-from .._compat import _check_feature_names
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
-from .._warn import warn
-from ..designs import EntriesDesign
-from ..formulation.formulate import FormulatedProblems, shares_of
-from ..formulation.messages import Wording
-from ..formulation.solve_problems import dual_coef_of
-from ..formulation.validation import checked_weights, finite_targets, require_size
-from ..losses import Loss
-from ..losses.shifted import with_offset
-from ..problems import Point, Solution
-from ..problems.entry_rows import RowsOfEntries, entries_problem
-from ..problems.free_groups import FreeGroups
-from .base import fit_method
-from .names import LOSSES
-from .output_parameters import check_labels
-from .parameters import WarmStartParameters, WithOptions, declared
+from ..._checks import shown
+from ..._compat import _check_feature_names
+from ..._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from ..._warn import warn
+from ...estimators.base import fit_method
+from ...estimators.names import LOSSES
+from ...estimators.output_parameters import check_labels
+from ...estimators.parameters import WarmStartParameters, WithOptions, declared
+from ...estimators.regressor import PrimalDualRegressor
+from ...formulation.formulate import FormulatedProblems, shares_of
+from ...formulation.messages import Wording
+from ...formulation.solve_problems import dual_coef_of
+from ...formulation.validation import checked_weights, finite_targets, require_size
+from ...losses import Loss
+from ...losses.shifted import with_offset
+from ...problems import Point, Solution
+from .design import EntriesDesign
+from .free_groups import FreeGroups
+from .problem import entries_problem
 from .rated_pairs import Labels, checked_thresholds, indices_of, pairs_and_ratings, two_columns
-from .regressor import PrimalDualRegressor
+from .rows import RowsOfEntries
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 

@@ -4,11 +4,11 @@ from math import inf
 
 import numpy as np
 
-from .._floats import EPSILON
-from .._typing import Array
-from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
-from .dual_points import RowPoint
-from .interfaces import Free, ProblemParts
+from ..._floats import EPSILON
+from ..._typing import Array
+from ...certificates.interface import NOTHING, DualPoint, Interval, Sum
+from ...problems.dual_points import RowPoint
+from ...problems.interfaces import Free, ProblemParts
 
 MIN_SLACK = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
 
@@ -60,7 +60,7 @@ class EntryPoint(RowPoint):
 class BalancedEntryPoint(EntryPoint):
     """A dual point with a proof that a point nearby has sums of exactly 0 over all groups.
 
-    See `skpd.problems.free_groups` for the existence of that point and its distance.
+    See `skpd.models.completion.free_groups` for the existence of that point and its distance.
     """
 
     def __init__(self, problem: ProblemParts, theta: Array) -> None:

@@ -3,8 +3,8 @@
     minimise over M, f   sum_i c_i l(y_i, M_a(i)b(i) + f_i) + alpha ||M||_*
 
 with f_i a sum of unpenalised numbers of the groups that observation i belongs to, such as biases
-of the rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represented by its
-factors (`skpd.penalties.FactoredTraceNorm`).
+of the rows and columns of M, or thresholds (`FreeGroups`). M is represented by its factors
+(`FactoredTraceNorm`).
 """
 
 from dataclasses import dataclass, replace
@@ -12,23 +12,24 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import kernels
-from .._floats import EPSILON
-from .._immutable_base import computed
-from .._typing import Array, Indices, Mask, Numbers
-from ..certificates.interface import DualPoint
-from ..certificates.relative_gaps import bound_on_constants
-from ..designs import EntriesDesign
-from ..designs.largest_singular import estimated_largest_singular_value
-from ..losses import Loss
-from ..penalties import FactoredTraceNorm, Penalty
-from .entry_points import MIN_SLACK, EntryPoint, FreeOfEntries
+from ... import kernels
+from ..._floats import EPSILON
+from ..._immutable_base import computed
+from ..._typing import Array, Indices, Mask, Numbers
+from ...certificates.interface import DualPoint
+from ...certificates.relative_gaps import bound_on_constants
+from ...designs.largest_singular import estimated_largest_singular_value
+from ...losses import Loss
+from ...penalties import Penalty
+from ...problems.interfaces import NEAR, Free, ProblemParts, Rows
+from ...problems.null_model import NullModel
+from ...problems.problem import Problem
+from ...problems.regularisation import Regularisation
+from ...problems.solution import Point
+from .design import EntriesDesign
+from .factored_trace_norm import FactoredTraceNorm
 from .free_groups import FreeGroups, Smooth
-from .interfaces import NEAR, Free, ProblemParts, Rows
-from .null_model import NullModel
-from .problem import Problem
-from .regularisation import Regularisation
-from .solution import Point
+from .points import MIN_SLACK, EntryPoint, FreeOfEntries
 
 NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
 NULL_ROUNDS = 24  # rounds of multipliers for the best constant prediction
@@ -66,7 +67,7 @@ class RowsOfEntries(Rows):
     groups: FreeGroups | None = None
     levels: Indices | None = None
     order: Indices | None = None
-    of_entries = True
+    has_values = False
     table_shape = (0,)
     fit_intercept = False
 
@@ -139,7 +140,8 @@ class RowsOfEntries(Rows):
         if self.groups is not None:
             free, theta = self._best_free_numbers(self.groups, free, objective)
             objective = self._mean_loss(coef, free)
-            lower = bound_on_constants(entries_problem(self, 1.0), objective, theta)
+            problem = Problem(self, Regularisation(FactoredTraceNorm(self.design), 1.0))
+            lower = bound_on_constants(problem, objective, theta)
             # what balancing a dual point takes, at a distance from its bounds
             rounding += min(objective - lower, 3.0 * MIN_SLACK * objective)
         kept = theta if self.loss.has_kinks else None  # elsewhere it is the gradient
@@ -242,8 +244,3 @@ class RowsOfEntries(Rows):
     def feasible_point(self, problem: ProblemParts, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         return EntryPoint(problem, theta) if theta.any() else None
-
-
-def entries_problem(rows: RowsOfEntries, alpha: float) -> Problem:
-    """The problem of matrix completion, with the weight alpha of the trace norm."""
-    return Problem(rows, Regularisation(FactoredTraceNorm(rows.design), alpha))

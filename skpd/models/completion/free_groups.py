@@ -23,10 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from .._floats import EPSILON
-from .._immutable_base import computed
-from .._typing import Array, Indices, Mask
-from ..designs.conjugate_gradients import conjugate_gradients
+from ..._floats import EPSILON
+from ..._immutable_base import computed
+from ..._typing import Array, Indices, Mask
+from ...designs.conjugate_gradients import conjugate_gradients
 
 SMALL_WEIGHT = 1e-6  # rows with less than this times the largest weight do not connect groups
 FEW_GROUPS = 400  # most groups for which an inverse is computed

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skpd.designs import EntriesDesign
 from skpd.losses import Hinge, Huber, Logistic, Squared
-from skpd.problems.entry_points import BalancedEntryPoint, EntryPoint
-from skpd.problems.entry_rows import RowsOfEntries, entries_problem
-from skpd.problems.free_groups import FreeGroups
+from skpd.models.completion.design import EntriesDesign
+from skpd.models.completion.free_groups import FreeGroups
+from skpd.models.completion.points import BalancedEntryPoint, EntryPoint
+from skpd.models.completion.problem import entries_problem
+from skpd.models.completion.rows import RowsOfEntries
 
 EPSILON = 2.0**-52
 ROOM = 1e-9
