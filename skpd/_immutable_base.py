@@ -78,11 +78,7 @@ def number(default: float, **limits: float) -> Any:
 
 def computed(function: Callable[[Any], T]) -> T:
     """A property that is a formula of others, and to type checkers is an attribute."""
-
-    def value(self: Any) -> T:  # which tools that read the source of properties find
-        return function(self)
-
-    return cast(T, property(value))
+    return cast(T, property(function))
 
 
 def attribute_of_part(path: str) -> Any:

@@ -136,6 +136,9 @@ class StructuredLoss(LossProperties, ABC):
 
     n_scores = computed(lambda self: len(self.weights))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {self.n_scores} scores"
+
     @abstractmethod
     def value(self, z: Array) -> Sum:
         """The loss L(z) and a bound on its rounding error."""

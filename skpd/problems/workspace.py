@@ -50,10 +50,6 @@ class Workspace:
         The problem with features shifted to mean 0 and the shift, after they are first asked for.
     row_space : Problem, object or None
         The problem in coordinates of the span of the rows, and these (`skpd.solvers.row_space`).
-    attempts : dict
-        The methods selected, by the type of the penalty and whether there is a start. They are
-        selected for the first alpha of a path; for another alpha they apply as well, even if
-        another method may be faster.
     solved : object
         The state that the method of multipliers passes from one run to the next.
     descents : list of Descent
@@ -69,7 +65,6 @@ class Workspace:
         self.gram = rows.new_gram(penalty)
         self.centred: Any = None
         self.row_space: Any = None
-        self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
         self.descents: list[Descent] = []
         self.sums: Any = None

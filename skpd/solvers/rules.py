@@ -34,31 +34,47 @@ Rule = tuple[Callable[[Problem], bool], Callable[[Problem, bool], list[Attempt]]
 
 
 def _parts(problem: Problem, warm: bool) -> list[Attempt]:
-    """Penalties of single coefficients or groups: dual descent, Newton steps, then cones.
+    """Penalties of single coefficients or groups, of which some tables need few calls."""
+    if ENGINES["moments"].supports(problem):
+        return [Attempt("moments", "one pass over the rows"), *_in_steps(problem, warm)]
+    if ENGINES["multipliers on a small table"].supports(problem):
+        first = Attempt("multipliers on a small table", "all Newton steps in one call")
+        return [first, *_in_steps(problem, True)]
+    return _in_steps(problem, warm)
+
+
+def _in_steps(problem: Problem, warm: bool) -> list[Attempt]:
+    """Dual descent, Newton steps, then cones.
 
     Others first take a share of the cost of the interior-point method. It comes first where it
     takes milliseconds and Newton steps would have to identify kinks without a start, or where
     features are far from 0 without an intercept.
     """
-    loss, penalty, cost = problem.loss, problem.penalty, expected_cost(problem)
-    step = newton_cost(problem.design, *problem.design.shape)
+    cost, step = expected_cost(problem), newton_cost(problem.design, *problem.design.shape)
+    cones_first = step <= SETTINGS.small_step and not warm and cost < inf
+    if cones_first and not problem.loss.linear_tails:
+        cones_first = _is_far_without_intercept(problem)
     budget = SETTINGS.trial_budget(cost, warm)
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
-    by_newton = few_features or not penalty.is_quadratic
-    at_once = step <= SETTINGS.small_step and not warm and cost < inf
-    at_once = at_once and (loss.linear_tails or _is_far_without_intercept(problem))
-    has_square, trials = ENGINES["dual-descent"].supports(problem), []
-    if by_newton and not at_once:
-        trials.append(Attempt("multipliers", BY_PARTS, budget))
-    if not by_newton:
-        trials.extend(_gradients_before_cones(problem, cost, warm))
-    comes_first = penalty.is_quadratic or not at_once
-    if has_square and (not by_newton or (comes_first and takes_few_passes(problem))):
+    by_newton = few_features or not problem.penalty.is_quadratic
+    if by_newton:
+        trials = [] if cones_first else [Attempt("multipliers", BY_PARTS, budget)]
+        before_last = [Attempt("multipliers", UNLIMITED)]
+    else:
+        trials, before_last = _gradients_before_cones(problem, cost, warm), []
+    if _has_descent(problem, by_newton, cones_first):
         if trials and cost < inf:
             budget = min(SETTINGS.descent_steps * step, budget)
-        trials.insert(0, Attempt("dual-descent", "a squared l2 penalty", budget))
-    again = [Attempt("multipliers", UNLIMITED)] if by_newton else []
-    return [*_gradients(problem, warm), *trials, *_cones(problem, cost, again)]
+        trials = [Attempt("dual-descent", "a squared l2 penalty", budget), *trials]
+    return [*_gradients(problem, warm), *trials, *_cones(problem, cost, before_last)]
+
+
+def _has_descent(problem: Problem, by_newton: bool, cones_first: bool) -> bool:
+    """Whether dual descent is tried: in place of Newton steps, or where it takes few passes."""
+    if not ENGINES["dual-descent"].supports(problem):
+        return False
+    is_late = cones_first and not problem.penalty.is_quadratic
+    return not by_newton or (not is_late and takes_few_passes(problem))
 
 
 def _gradients(problem: Problem, warm: bool) -> list[Attempt]:
@@ -75,17 +91,6 @@ def _gradients(problem: Problem, warm: bool) -> list[Attempt]:
         return []
     many = {"max_steps": SETTINGS.gradients}
     return [Attempt("l-bfgs", "a step costs two products", options=many)]
-
-
-def _tall_table(problem: Problem, warm: bool) -> list[Attempt]:
-    """Least squares on many rows: moments of the features before other methods."""
-    return [Attempt("moments", "one pass over the rows"), *_parts(problem, warm)]
-
-
-def _small_table(problem: Problem, warm: bool) -> list[Attempt]:
-    """Smooth losses of small tables: Newton steps in one call before other methods."""
-    first = Attempt("multipliers on a small table", "all Newton steps in one call")
-    return [first, *_parts(problem, True)]
 
 
 def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
@@ -266,9 +271,11 @@ def _shards(problem: Problem, _: bool) -> list[Attempt]:
     )
 
 
-def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
-    """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
+def _scores(problem: Problem, _: bool) -> list[Attempt]:
+    """Losses of all scores: cutting planes, or for smooth ones gradients and Newton steps."""
     loss, n_features = problem.loss, problem.n_coefficients
+    if not loss.is_smooth:
+        return [Attempt("cutting-planes", "a maximum over labelings")]
     last = [Attempt("smooth", "a soft maximum over labelings")]
     if not (loss.has_curvature and problem.penalty.structure.is_block_separable):
         return last
@@ -283,21 +290,13 @@ def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
     return [trial, *newton] if loss.hessian_by_table else newton
 
 
-def _maxima(problem: Problem, _: bool) -> list[Attempt]:
-    """Maxima over labelings: cutting planes."""
-    return [Attempt("cutting-planes", "a maximum over labelings")]
-
-
 # The rules by the form of a problem, with their reasons; the first that applies is taken
 RULES: list[Rule] = [
     (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
     (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most
-    (lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima),  # a smooth loss of all
-    (lambda p: p.rows.of_scores, _maxima),  # a loss of all rows together
+    (lambda p: p.rows.of_scores, _scores),  # a loss of all rows together
     (has_smooth_row_space, _row_space),  # an n x n table is much smaller than X
     (lambda p: p.rows.of_outputs, _several_outputs),  # Newton steps couple the outputs
-    (ENGINES["moments"].supports, _tall_table),  # passes over the rows cost most
-    (ENGINES["multipliers on a small table"].supports, _small_table),  # calls take longer
     (lambda p: p.penalty.structure.is_block_separable, _parts),  # a working set of features
     (lambda p: True, _whole_penalty),  # a penalty of all features together
 ]

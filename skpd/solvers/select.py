@@ -44,7 +44,7 @@ def auto(context: SolverContext) -> None:
     equivalent = centred_problem(context.problem)
     if equivalent is not None:
         context = centred(context, *equivalent)
-    monitor, attempts = context.monitor, _cached(context.problem, context.start is not None)
+    monitor, attempts = context.monitor, select(context.problem, context.start is not None)
     methods = methods_of(context.problem)
     for n_later, attempt in zip(range(len(attempts) - 1, -1, -1), attempts, strict=True):
         if context.is_over(monitor.n_iter):
@@ -59,16 +59,6 @@ def auto(context: SolverContext) -> None:
             method.run(context._replace(max_iter=max_iter), **limits, **attempt.options)
         if monitor.n_iter > n_before:  # otherwise the start is that of the next method
             context = context._replace(start=monitor.best)
-
-
-def _cached(problem: Problem, warm: bool) -> list[Attempt]:
-    """The result of `select`, cached along a path."""
-    if problem.workspace is None:
-        return select(problem, warm)
-    key, attempts = (problem.penalty.__class__, warm), problem.workspace.attempts
-    if key not in attempts:
-        attempts[key] = select(problem, warm)
-    return attempts[key]
 
 
 # Methods that solve other problems by `auto`, with the problems that they support
