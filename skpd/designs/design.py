@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
+from .._immutable_base import computed
 from .._typing import Array, Indices, Table
 from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
@@ -46,6 +47,7 @@ class RowsOfSamples:
     shape: tuple[int, int]
 
     shares_data: ClassVar[bool] = False  # whether several outputs have the same X
+
     most_copied_rows: ClassVar[float] = inf  # a solver may copy any number
     # whether features are in products with bounds on errors, but in no others
     leaves_features_out: ClassVar[bool] = False
@@ -89,6 +91,12 @@ class Design(RowsOfSamples):
     >>> Design(np.array([[1.0, 2.0], [0.0, 1.0]])).matvec(np.ones(2))
     array([3., 1.])
     """
+
+    # The number of outputs, the features of each, and the X of all and of each of them.
+    n_outputs: int = 1
+    n_inputs: int = computed(lambda self: int(self.shape[1]))
+    base: "Design" = computed(lambda self: self)
+    parts: "list[Design]" = computed(lambda self: [self])
 
     def __init__(self, X, by_columns: bool = False, n_parallel: int = 1) -> None:
         self.shape = X.shape

@@ -21,6 +21,7 @@ from ..problems.noise_budget import noise_budget_problem
 from ..problems.output_rows import rows_of_outputs
 from ..problems.regularisation import Regularisation
 from ..problems.shards.problem_of_shards import problem_of_shards
+from ..problems.shards.rows import RowsInShards
 from ..problems.shards.shards import Shards
 from .constraints import bounds_of, linear_constraints
 from .overlapping import Copies
@@ -225,9 +226,9 @@ def formulate_shards_of_classes(
     positives = positive_classes(classes)
     shards = [shards_of(index, classes[k]) for index, k in enumerate(positives)]
     problems = [formulate_shards(specification, each, loss) for each in shards]
-    weights = [problem.rows.targets.above for problem in problems]
+    weights = [problem.rows.as_kind(RowsInShards).targets.above for problem in problems]
     if len(problems) == 1:
-        weights.append(problems[0].rows.targets.below)
+        weights.append(problems[0].rows.as_kind(RowsInShards).targets.below)
     n_present = int(np.count_nonzero(weights))
     require_two_classes(specification.estimator_name, n_present, classes)
     return problems

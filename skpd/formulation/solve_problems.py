@@ -134,14 +134,11 @@ def with_bound_of_limit(
 ) -> Solution:
     """The solution of a model of hazards that separates, with the lower bound of its limit.
 
-    ``levels`` are those of `skpd.models.survival.partial_likelihood.PartialLikelihood.in_limit`.
+    ``levels`` are those of `skpd.formulation.separation.Separation`.
     """
     if not levels:
         return solution
-    loss = problem.loss
-    for each in levels:
-        loss = loss.in_limit(each)
-    limit = problem.of_rows(replace(problem.rows, loss=loss))
+    limit = problem.of_rows(problem.rows.in_limit(levels))
     of_limit = solve_problem(limit, call, None, np.random.RandomState(0))
     solution = replace(solution, interrupted=of_limit.interrupted)
     primal = solution.certificate.primal

@@ -309,7 +309,7 @@ def _of_features(problem: ProblemParts, features: Indices, rows: Indices) -> lis
         return []
     table, whole = problem.free.table, problem.free.dependence
     if len(features) + len(whole.nearly) == table.shape[1] and len(rows) == len(table):
-        kept = whole.kept
+        kept = np.array(whole.kept, dtype=np.int64)
     else:
         of_moving = table.T[np.ix_(features, rows)].T  # whole columns are copied at once
         of_rows = dependence(of_moving, problem.fit_intercept)

@@ -6,7 +6,7 @@ that should vanish for a dual point. Otherwise a bound is reduced by the largest
 sum with a number in an interval that contains the coordinate at every optimum.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import fsum, inf, nan
@@ -21,11 +21,10 @@ from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.interface import NOTHING, DualPoint, Interval
 from .balance import balance_nearby
+from .dependence import Dependence
 from .dual_points import BalancedPoint
-from .free_features import Dependence, dependence, in_units, project_onto_free
-from .interfaces import Free, ProblemParts
-
-Support = Callable[[float], float]  # a bound on x.w as a function of the radius
+from .free_features import dependence, in_units, project_onto_free
+from .interfaces import Free, ProblemParts, Support
 
 TINY = np.finfo(float).tiny
 # Estimates assume that an unpenalised coordinate without a proven interval is at most this times
@@ -230,7 +229,7 @@ class FreeDirections(Free):
         """The `supports` of the mean rows of the groups of rows."""
         return self.supports(self.rows.mean_rows)
 
-    def supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
+    def supports(self, means: Sequence[tuple[Array, Array]]) -> list[list[Support]]:
         """Bounds on x.w and -x.w for mean rows x, which are given with bounds on their errors.
 
         The bounds are functions of the radius. For penalties with R(-w) = R(w) both are equal,

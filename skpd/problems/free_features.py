@@ -8,7 +8,7 @@ project theta onto the points of the box with these properties.
 from collections.abc import Callable
 from functools import partial
 from math import copysign, log2
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Mask
+from .dependence import Dependence
 from .interfaces import ProblemParts
 
 NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
@@ -26,51 +27,6 @@ MOST_STEPS = 50  # most Newton steps; about ten are usual
 LARGEST_WHOLE = 2.0**20  # largest whole number whose products and sums are exact
 RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent columns
 PLAIN = 330  # columns with largest entries from 2^-330 to 2^330, 1e-99 to 1e99, stay as they are
-
-
-class Dependence(NamedTuple):
-    """The columns that are combinations of the other ones, and of a constant if there is one.
-
-    Attributes
-    ----------
-    kept : list of int
-        Independent columns.
-    nearly : list of int
-        Columns that are combinations of those up to rounding. Others that are not kept are
-        combinations in exact arithmetic.
-    factors : ndarray of shape (n_kept, n_nearly)
-        The factors of these combinations, preceded by a row of those of the constant.
-    others : list of int
-        All combinations, up to rounding and in exact arithmetic.
-    all_factors : ndarray of shape (n_kept, n_others)
-        The factors of all combinations.
-    is_certain : bool
-        Whether all columns are independent by far.
-    """
-
-    kept: list[int]
-    nearly: list[int]
-    factors: Array
-    others: list[int]
-    all_factors: Array
-    is_certain: bool = False
-
-    def least_norm(self, w: Array) -> tuple[Array, Array]:
-        """The coefficients of least norm with the same predictions, and the change of a constant.
-
-        With F the factors, columns X_o = X_k F change nothing if c is taken off the coefficients
-        of others and F c is added to those that are kept. The norm is least for
-        (I + F'F) c = w_o - F'w_k, solved by the smaller of the matrices I + F'F and I + F F'.
-        """
-        F, least = self.all_factors[1:], w.copy()
-        c: Array = w[self.others] - F.T @ w[self.kept]
-        if len(self.others) <= len(self.kept):
-            c = cast(Array, np.linalg.solve(np.eye(len(c)) + F.T @ F, c))
-        else:
-            c = c - F.T @ cast(Array, np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c))
-        least[self.others] -= c
-        least[self.kept] += F @ c
-        return least, self.all_factors[0] @ c
 
 
 def in_units(table: Array, heavy: Mask) -> tuple[Array, Indices]:

@@ -121,18 +121,19 @@ class RowsInMemory(Rows):
         total_weight = float(self.total_weight or self.n_samples) * self._share(rows)
         return replace(self.of_rows(rows), total_weight=total_weight)
 
-    def without(self, samples: Indices, whole: "RowsInMemory") -> Self:
+    def without(self, samples: Indices, whole: Rows) -> Self:
         """These rows as those of ``whole`` without some samples, if their weights say so.
 
         Then sums of products of features are differences of those of the others.
         """
-        held_out, weights = whole.rows_of(samples), whole.weights
-        share = whole._share(held_out)
+        every = whole.as_kind(RowsInMemory)
+        held_out, weights = every.rows_of(samples), every.weights
+        share = every._share(held_out)
         kept = np.delete(weights, held_out) if share < 1.0 else weights[:0]
-        is_rest = self.n_samples == len(kept) == whole.n_samples - len(held_out)
+        is_rest = self.n_samples == len(kept) == every.n_samples - len(held_out)
         if not (is_rest and np.allclose(kept, (1.0 - share) * self.weights, ROUNDED, 0.0)):
             return self
-        return replace(self, part_of=(whole, whole.of_samples(samples), share))
+        return replace(self, part_of=(every, every.of_samples(samples), share))
 
     @cached_property
     def second_moments(self) -> tuple[Array, Array, int]:

@@ -5,7 +5,7 @@ loss, used through sums, and `Free` are the coordinates that the penalty leaves 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf, nan, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
@@ -18,7 +18,9 @@ from ..certificates.interface import DualPoint, DualVector, Interval, Objective
 from ..designs import Design, DualProducts, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
+from ..losses.jensen_groups import RowGroup
 from ..penalties import Penalty
+from .dependence import Dependence
 from .linear_constraints import LinearConstraints
 from .null_model import NullModel
 from .regularisation import Regularisation
@@ -27,6 +29,9 @@ from .solution import Point
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
 LEAST_NORM = 1e-150  # added to norms as a bound on the effect of underflow of squares
 NEAR = 0.99  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
+
+SomeKind = TypeVar("SomeKind", bound="Rows")
+Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
 Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind of rows
 
@@ -37,13 +42,13 @@ class ProblemParts(Objective):
     Rows, unpenalised coordinates, lifts and dual points use a problem through this interface.
     """
 
-    design: "SomeDesign" = attribute_of_part("rows.design")
+    design: Design = attribute_of_part("rows.design")
     y: Array = attribute_of_part("rows.y")
     weights: Array = attribute_of_part("rows.weights")
-    loss: "SomeLoss" = attribute_of_part("rows.loss")
+    loss: Loss = attribute_of_part("rows.loss")
     fit_intercept: bool = attribute_of_part("rows.fit_intercept")
     total_weight: float = attribute_of_part("rows.total_weight")
-    penalty: "SomePenalty" = attribute_of_part("regularisation.penalty")
+    penalty: Penalty = attribute_of_part("regularisation.penalty")
     alpha: float = attribute_of_part("regularisation.alpha")
     constraints: LinearConstraints | None = attribute_of_part("regularisation.constraints")
     n_samples: int = attribute_of_part("rows.n_samples")
@@ -60,8 +65,8 @@ class ProblemParts(Objective):
     has_free_level: bool = attribute_of_part("penalty.free_level")
     left_out: Indices = attribute_of_part("free.left_out")
 
-    rows: "SomeRows"
-    free: "SomeFree"
+    rows: "Rows"
+    free: "Free"
     null: NullModel
     regularisation: Regularisation
 
@@ -78,12 +83,11 @@ class ProblemParts(Objective):
 
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
-        predictions = self.rows.predictions(np.ascontiguousarray(coef), intercept)
-        return cast(tuple[Array, Array], predictions)
+        return self.rows.predictions(np.ascontiguousarray(coef), intercept)
 
     def row_point(self, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
-        return cast(DualPoint, self.rows.row_point(self, theta))
+        return self.rows.row_point(self, theta)
 
 
 class Free(ABC):
@@ -93,7 +97,7 @@ class Free(ABC):
     """
 
     def __init__(self, rows: "Rows", penalty: Penalty) -> None:
-        self.rows, self.penalty = cast("SomeRows", rows), penalty
+        self.rows, self.penalty = rows, penalty
 
     @abstractmethod
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
@@ -139,6 +143,34 @@ class Free(ABC):
     def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""
         return self.projected(problem, point)
+
+    # What free coordinates of rows with scalar losses have as well
+
+    if TYPE_CHECKING:
+        # The indices of the free coefficients, their columns of X in better units, with the mean
+        # squares of these, and which of them depend on others.
+        @property
+        def columns(self) -> Indices: ...
+
+        @property
+        def table(self) -> Array: ...
+
+        @property
+        def squares(self) -> Array: ...
+
+        @property
+        def dependence(self) -> Dependence: ...
+
+        # Sizes that the intercept and the free coefficients may have.
+        @property
+        def likely_sizes(self) -> list[float]: ...
+
+        # Bounds on x.w and -x.w for mean rows x, and the interval of the intercept with these.
+        def supports(self, means: Sequence[tuple[Array, Array]]) -> list[list[Support]]: ...
+
+        def intercept_with(
+            self, upper: float, radius: float, supports: list[list[Support]]
+        ) -> Interval: ...
 
 
 class Rows(ABC, Generic[Dual]):
@@ -191,9 +223,17 @@ class Rows(ABC, Generic[Dual]):
     def largest_target(self) -> float:
         """The largest of the abs(y_i)."""
 
+    def as_kind(self, kind: Callable[..., SomeKind]) -> SomeKind:
+        """These rows, for those who know of which kind they are."""
+        return cast(SomeKind, self)
+
+    def with_parts(self, **parts: object) -> Self:
+        """The rows with other values of some parts, such as the weights."""
+        return replace(self, **parts)  # type: ignore[type-var]
+
     def with_design(self, design: Design) -> Self:
         """The rows with other data in place of X."""
-        return replace(self, design=design)  # type: ignore[type-var]
+        return self.with_parts(design=design)
 
     def shifted(self, shift: Array) -> Self:
         """The rows for features from which numbers are subtracted."""
@@ -367,20 +407,76 @@ class Rows(ABC, Generic[Dual]):
         """The intercept that gives the same predictions for features minus a shift."""
         return float(intercept) + float(shift @ coef)
 
+    # What only rows with a target and a weight for each prediction have, or some of them
 
-if TYPE_CHECKING:  # the classes of parts have more attributes than their interfaces
+    if TYPE_CHECKING:
 
-    class SomeDesign(Design, Any): ...
+        @property
+        def y(self) -> Array: ...
 
-    class SomeLoss(Loss, Any):
-        def add_cones(self, cones: Any) -> None: ...
+        @property
+        def weights(self) -> Array: ...
 
-    class SomePenalty(Penalty, Any):
-        def add_cones(self, cones: Any, alpha: float) -> None: ...
-        def value(self, w: Numbers) -> float: ...
+        # Groups of rows whose mean losses bound constants, and the mean rows of X of these.
+        @property
+        def row_groups(self) -> list[RowGroup]: ...
 
-    class SomeRows(Rows, Any):
-        design: SomeDesign
-        loss: SomeLoss
+        @property
+        def mean_rows(self) -> list[tuple[Array, Array]]: ...
 
-    class SomeFree(Free, Any): ...
+        @property
+        def mean_row(self) -> Array: ...
+
+        # The predictions of the best constant, and the derivative of the mean loss there.
+        @property
+        def null_predictions(self) -> Array: ...
+
+        @property
+        def null_slope(self) -> float: ...
+
+        # The number of rows with a positive weight, or of scores that may stand for others.
+        @property
+        def n_weighty(self) -> int: ...
+
+        # The weight of the rows of each unpenalised number.
+        @property
+        def weights_of_free(self) -> Numbers: ...
+
+        # X with a row for each sample, and the sums A' diag(c) A of A = (X, 1) with their errors.
+        @property
+        def sample_design(self) -> Design: ...
+
+        @property
+        def second_moments(self) -> tuple[Array, Array, int]: ...
+
+        # The indices of the rows of each of several outputs, and the rows of one.
+        @property
+        def row_indices(self) -> list[Indices]: ...
+
+        def of_output(self, k: int) -> "Rows": ...
+
+        # Subsets of rows, samples and features; a reproducible random sample.
+        def of_rows(self, rows: Indices) -> Self: ...
+
+        def of_samples(self, samples: Indices) -> Self: ...
+
+        def of_columns(self, columns: Indices) -> "Rows": ...
+
+        def random_sample(self, size: int) -> "Rows": ...
+
+        # These rows as those of ``whole`` without some samples, if their weights say so.
+        def without(self, samples: Indices, whole: "Rows") -> Self: ...
+
+        # Those of hazards in the limit along directions, given by levels of their scores.
+        def in_limit(self, levels: Sequence[Indices]) -> Self: ...
+
+        # The products X' diag(c) theta of a dual point; predictions with bounds on their errors.
+        def gradient_of(self, theta: Dual) -> Array: ...
+
+        def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]: ...
+
+        def precise_predictions(
+            self, coef: Array, intercept: Numbers
+        ) -> tuple[Array, Array, Array]: ...
+
+        def row_point(self, problem: ProblemParts, theta: Dual) -> DualPoint: ...

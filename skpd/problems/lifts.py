@@ -11,7 +11,7 @@ from .null_model import NullModel
 from .regularisation import Regularisation
 
 if TYPE_CHECKING:
-    from .interfaces import SomeRows
+    from .interfaces import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Lift:
         """The regularisation of the problem for another alpha."""
         return replace(regularisation, alpha=alpha)
 
-    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
+    def null(self, rows: "Rows", alpha: float) -> NullModel:
         """The best constant prediction."""
         return rows.null
 
@@ -62,7 +62,7 @@ class Lift:
         """The problem in the coefficients of the model alone; None where it has no such form."""
         return None
 
-    def in_domain(self, rows: "SomeRows", theta: Dual) -> Dual:
+    def in_domain(self, rows: "Rows", theta: Dual) -> Dual:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
 

@@ -61,8 +61,8 @@ class Moments:
         self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
         if ones:
             mean_row = self.gram[-1, :-1], self.rounding * self.norms[-1] * self.norms[:-1]
-            means = [[np.ravel(np.multiply.outer(x, np.eye(K)[0])) for x in mean_row]]
-            self.supports = problem.free.supports(means)
+            mean, error = (np.ravel(np.multiply.outer(x, np.eye(K)[0])) for x in mean_row)
+            self.supports = problem.free.supports([(mean, error)])
         # as in `Rows.distances_of_products`, for a loss of smoothness 1
         self.sizes = np.repeat((1.0 + MARGIN + self.rounding) * self.norms[:d], K)
         self.shape = problem.table_shape

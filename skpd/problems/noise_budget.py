@@ -37,7 +37,7 @@ from .regularisation import Regularisation
 from .solution import Point
 
 if TYPE_CHECKING:
-    from .interfaces import SomeRows
+    from .interfaces import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class NoiseBudget(Lift):
         wider = None if constraints is None else constraints.with_zero_column()
         return Regularisation(penalty, alpha, wider)
 
-    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
+    def null(self, rows: "Rows", alpha: float) -> NullModel:
         """The best constant: that without a budget if its multipliers are within it.
 
         Otherwise those of each class sum to half of the budget, or without an intercept, which
@@ -113,7 +113,7 @@ class NoiseBudget(Lift):
     def largest_alpha(self, problem: ProblemParts) -> float:
         return self.regularisation.penalty.largest_alpha(-self.project(problem.null_gradient))
 
-    def in_domain(self, rows: "SomeRows", theta: Dual) -> Dual:
+    def in_domain(self, rows: "Rows", theta: Dual) -> Dual:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
         clipped: Array = rows.loss.project_dual(rows.y, cast(Array, theta))
         limit = -rows.loss.conjugate_domain[0]
@@ -128,7 +128,7 @@ class NoiseBudget(Lift):
             return None
         design = rows.design.columns(np.arange(self.n_features))
         loss = HingeWithinBudget(rows.weights, self.share)
-        rows = replace(rows.with_design(design), loss=loss)
+        rows = rows.with_parts(design=design, loss=loss)
         return Problem(rows, replace(self.regularisation, alpha=problem.alpha))
 
 

@@ -1,7 +1,7 @@
 """Dual points of several outputs, and the free directions of their intercepts."""
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from math import inf, log, sqrt
 from typing import Any, NamedTuple, cast
@@ -15,13 +15,15 @@ from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
+from ..losses import LabelLoss
 from ..penalties import Separable, Structure
 from .balance import NEGLIGIBLE, BalanceBounds, balance_nearby
+from .dependence import Dependence
 from .dual_points import BalancedPoint, RowPoint
-from .free_directions import LIKELY, TINY, FreeDirections, Support
-from .free_features import Dependence, dependence, project_onto_free
+from .free_directions import LIKELY, TINY, FreeDirections
+from .free_features import dependence, project_onto_free
 from .in_memory import RowsInMemory, linear_problem
-from .interfaces import ProblemParts
+from .interfaces import ProblemParts, Support
 from .problem import Problem
 from .tilting import tilted
 
@@ -41,13 +43,15 @@ class OutputsPoint(RowPoint):
         problem = self.problem
         if not problem.loss.of_classes:
             return None
-        return cast(Array | None, problem.weights * problem.loss.spread(problem.y, self.theta))
+        loss = cast(LabelLoss, problem.loss)
+        return problem.weights * loss.spread(problem.y, self.theta)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
         if self._spread is None:
             return product, error
-        return product, error + 1.01 * self.problem.design.largest_products(self._spread)
+        design = cast(SharedDesign, self.problem.design)
+        return product, error + 1.01 * design.largest_products(self._spread)
 
     @cached_property
     def _intercept_sums(self) -> list[Sum]:
@@ -243,10 +247,10 @@ class FreeOutputs(FreeDirections):
             else:
                 weights = np.zeros_like(rows.weights)
                 weights[place] = rows.weights[place]
-                directions.append(FreeDirections(replace(rows, weights=weights), self.penalty))
+                directions.append(FreeDirections(rows.with_parts(weights=weights), self.penalty))
         return directions
 
-    def supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
+    def supports(self, means: Sequence[tuple[Array, Array]]) -> list[list[Support]]:
         """Bounds on x.(w_k - w_j) over all other classes j for the mean row of a class k."""
         if not self.rows.loss.of_classes:
             return super().supports(means)

@@ -24,9 +24,6 @@ from .regularisation import Regularisation
 from .solution import Point
 from .workspace import Workspace
 
-if TYPE_CHECKING:
-    from .interfaces import SomeFree, SomeRows
-
 
 @dataclass(frozen=True, eq=False)
 class Problem(ProblemParts):
@@ -56,10 +53,10 @@ class Problem(ProblemParts):
         If the penalty or the constraints do not fit the rows.
     """
 
-    rows: "SomeRows"
+    rows: Rows
     regularisation: Regularisation
     workspace: Workspace | None = field(default=None, repr=False)
-    free: "SomeFree" = field(default=cast("SomeFree", None), repr=False)
+    free: Free = field(default=cast(Free, None), repr=False)
     lift: Lift = IN_COEFFICIENTS
     plan: Plan | None = None
 
@@ -100,7 +97,7 @@ class Problem(ProblemParts):
         changed = replace(self.regularisation, penalty=penalty, alpha=alpha)
         return replace(self, regularisation=changed)
 
-    def of_rows(self, rows: "SomeRows") -> Self:
+    def of_rows(self, rows: Rows) -> Self:
         """The problem with other rows, or another form of the same rows."""
         return replace(self, rows=rows)
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 from math import inf
+from typing import cast
 
 import numpy as np
 
-from ..penalties import Structure
+from ..penalties import GroupL2, Spectral, Structure
 from ..problems import Problem
 from ..problems.plan import Method
 from .accelerated.limited_memory import quasi_newton
@@ -38,7 +39,8 @@ def has_trace_norm_ball(problem: Problem) -> bool:
     of_values = penalty.of_conjugate_arguments
     is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0
     # with one output, the rows of X are matrices themselves
-    fits = penalty.has_cones_of_outputs and problem.n_outputs in (1, penalty.n_outputs)
+    n_outputs = cast(Spectral, penalty).n_outputs
+    fits = penalty.has_cones_of_outputs and problem.n_outputs in (1, n_outputs)
     return is_ball and fits and rows.design.shares_data
 
 
@@ -47,10 +49,10 @@ def has_blocks(problem: Problem) -> bool:
     penalty, K = problem.penalty, problem.n_outputs
     if K == 1 or penalty.structure is not Structure.GROUPED:
         return bool(penalty.structure.is_block_separable)
-    return (
-        np.array_equal(penalty.labels, np.repeat(penalty.labels[::K], K))
-        and len(penalty.group_terms[1]) == len(penalty.labels) // K
-    )
+    of_groups = cast(GroupL2, penalty)
+    labels, (_, weights) = of_groups.labels, of_groups.group_terms
+    is_by_rows = np.array_equal(labels, np.repeat(labels[::K], K))
+    return is_by_rows and len(weights) == len(labels) // K
 
 
 # What several methods support, and the words for it

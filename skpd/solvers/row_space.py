@@ -42,7 +42,7 @@ def has_row_space(problem: Problem) -> bool:
         return False
     if rows.of_outputs and not rows.design.shares_data:
         return False
-    n, d = _base(problem).shape
+    n, d = problem.design.base.shape
     is_plain = problem.lift is IN_COEFFICIENTS and not rows.design.leaves_features_out
     return is_plain and n < d
 
@@ -51,9 +51,9 @@ def has_smooth_row_space(problem: Problem) -> bool:
     """Whether an n x n table is much smaller than a dense X, and the loss has curvature."""
     if problem.loss.linear_tails or not has_row_space(problem):
         return False
-    n, d = _base(problem).shape
+    n, d = problem.design.base.shape
     is_small = n <= SETTINGS.most_rows_of_gram and d >= SETTINGS.features_per_row * n
-    is_wide = is_small and n * d >= SETTINGS.least_wide_table and _base(problem).dense
+    is_wide = is_small and n * d >= SETTINGS.least_wide_table and problem.design.base.dense
     return is_wide or (n * d <= SETTINGS.largest_precise_table and _needs_precision(problem))
 
 
@@ -67,7 +67,7 @@ def has_cones_in_row_space(problem: Problem) -> bool:
     """Whether systems of the interior-point method for all outputs fit in memory only there."""
     if not (problem.rows.of_outputs and problem.loss.has_cones and has_row_space(problem)):
         return False
-    largest, (n, d) = INTERIOR.largest_system, _base(problem).shape
+    largest, (n, d) = INTERIOR.largest_system, problem.design.base.shape
     fits = problem.n_samples <= largest and n * d <= largest**2
     return fits and problem.n_variables > largest
 
@@ -90,7 +90,7 @@ def in_row_space(context: SolverContext, *, method: Callable[[SolverContext], No
             context = centred(context, problem.of_rows(problem.rows.shifted(shift)), shift)
             problem = context.problem
     if workspace is None or workspace.row_space is None or is_precise:
-        X = _base(problem).as_given
+        X = problem.design.base.as_given
         coordinates = _coordinates(X.toarray() if sp.issparse(X) else X, is_precise)
         design: Any = Design(coordinates.table)
         design = SharedDesign(design, K) if problem.rows.of_outputs else design
@@ -112,11 +112,6 @@ def in_row_space(context: SolverContext, *, method: Callable[[SolverContext], No
             lambda point: replace(point, coef=mapped(coordinates.expand, point.coef)),
         )
     )  # fmt: skip
-
-
-def _base(problem: Problem) -> Any:
-    """The X of all outputs."""
-    return problem.design.base if problem.rows.of_outputs else problem.design
 
 
 def _coordinates(X: Array, is_precise: bool) -> Coordinates:

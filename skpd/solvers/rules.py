@@ -11,6 +11,7 @@ from ..designs.gram import BLAS
 from ..penalties import Structure
 from ..problems import Problem
 from ..problems.plan import Attempt
+from ..problems.structured_rows import RowsOfScores
 from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
 from .interior import expected_cost, has_row_systems
@@ -273,7 +274,7 @@ def _shards(problem: Problem, _: bool) -> list[Attempt]:
 
 def _scores(problem: Problem, _: bool) -> list[Attempt]:
     """Losses of all scores: cutting planes, or for smooth ones gradients and Newton steps."""
-    loss, n_features = problem.loss, problem.n_coefficients
+    loss, n_features = problem.rows.as_kind(RowsOfScores).loss, problem.n_coefficients
     if not loss.is_smooth:
         return [Attempt("cutting-planes", "a maximum over labelings")]
     last = [Attempt("smooth", "a soft maximum over labelings")]

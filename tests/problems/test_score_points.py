@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd.designs import Design
 from skpd.losses.structured import StructuredDual
 from skpd.penalties import L1, NonNegativeL1
-from skpd.problems.structured_points import StructuredPoint
-from skpd.problems.structured_rows import scores_problem
+from skpd.problems.structured_rows import StructuredPoint, scores_problem
 from tests.problems.test_structured import MeanHinge
 
 EPSILON = 2.0**-52

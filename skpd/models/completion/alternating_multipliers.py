@@ -52,9 +52,9 @@ def alternating_multipliers(context: SolverContext) -> None:
             value = sigma * (float(slopes @ z) + dual) - 0.5 * float(c @ (after - theta) ** 2)
             return Smooth(value, slopes, curvature, (after, loss))
 
-        if not model.has_free:
+        groups, enough = model.rows.groups, SETTINGS.free_share * change
+        if groups is None:
             return free, at(free).known
-        groups, enough = problem.rows.groups, SETTINGS.free_share * change
         scaled, found = groups.minimised(at, sigma * free, enough, SETTINGS.newton_accuracy)
         return scaled / sigma, found.known
 
@@ -65,12 +65,12 @@ def alternating_multipliers(context: SolverContext) -> None:
             change = sqrt(float(c @ move**2))
             if schedule.n_iter - schedule.first == balanced_at:
                 of_M, beside = M - last[0], problem.rows.spread(free - last[1])
-                square = problem.rows.largest_weight * of_M.dot(of_M)
+                square = model.rows.largest_weight * of_M.dot(of_M)
                 square += float(np.sum(c * beside**2))
                 ratio = _root_of_ratio(float(c @ (theta - last[2]) ** 2), square, sigma)
                 before, sigma, last = sigma, sqrt(sigma * ratio), (M, free, theta)
                 move, balanced_at = sigma / before * move, 2 * balanced_at
-            step = SETTINGS.linear_step / (sigma * problem.rows.largest_weight)
+            step = SETTINGS.linear_step / (sigma * model.rows.largest_weight)
             slope = model.gradient(theta + move)
             M = model.threshold.truncated(Sum(M, -step, slope), step * problem.alpha)
             free, (after, loss) = fitted()

@@ -295,7 +295,7 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         if not same or len(theta) != problem.n_samples:
             return None
         coef = np.vstack([self.row_factors_, self.column_factors_])
-        return [Point(coef, free, theta[problem.rows.order])]
+        return [Point(coef, free, theta[problem.rows.as_kind(RowsOfEntries).order])]
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         (point,), seen = points, fit.labels

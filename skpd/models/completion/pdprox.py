@@ -58,7 +58,7 @@ class _Matrices:
 
     def prox(self, w: _Variables, gradient: tuple[Any, Any], step: float) -> _Variables:
         """A proximal step, whose size is in units of the inverse of the largest weight."""
-        tau = step / self.problem.rows.largest_weight
+        tau = step / self.model.rows.largest_weight
         M = self.model.threshold(Sum(w.M, -tau, gradient[0]), tau * self.problem.alpha)
         return _Variables(M, w.free - step * gradient[1])
 
@@ -79,7 +79,8 @@ def pdprox_dual_of_entries(
     The parameters are those of `skpd.solvers.published.pdprox.pdprox_dual`. Averages of matrices
     are also stored as factors, whose rank grows.
     """
-    space, rows = _Matrices(context), context.problem.rows
+    space = _Matrices(context)
+    rows = space.model.rows
     norm = sqrt(rows.largest_weight * space.model.square_of_map / rows.n_samples)
     norm *= space.side.size
     tau, sigma = step_sizes(norm, rows.n_samples, step_scale, step_ratio)

@@ -13,6 +13,8 @@ from ...solvers.low_rank.factors import Factors
 from ...solvers.low_rank.models import LowRankModel
 from ...solvers.low_rank.settings import SETTINGS
 from ...solvers.solver_context import SolverContext
+from .free_groups import FreeGroups
+from .rows import RowsOfEntries
 
 
 class EntriesModel(LowRankModel):
@@ -20,11 +22,12 @@ class EntriesModel(LowRankModel):
 
     def __init__(self, context: SolverContext) -> None:
         super().__init__(context)
-        self.design = self.problem.design
+        self.rows = self.problem.rows.as_kind(RowsOfEntries)
+        self.design = self.rows.design
         self.shape = self.design.n_left, self.design.n_right
         # the squared norm of the map in the metric of the weights is 1 for the entries, in units
         # of the largest weight, plus 1 for the free numbers in their own metric
-        self.has_free = self.problem.rows.groups is not None
+        self.has_free = self.rows.groups is not None
         self.square_of_map = 2.0 if self.has_free else 1.0
 
     def image(self, x: Factors) -> Array:
@@ -34,13 +37,13 @@ class EntriesModel(LowRankModel):
         return self.design.sparse(self.design.of_rows(self.weights * theta))
 
     def free_step(self, theta: Array) -> Array | float:
-        groups = self.problem.rows.groups
+        groups = cast(FreeGroups, self.rows.groups)
         sums = groups.sums(self.weights * theta)
         step: Array | float = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
         return step
 
     def first_curvature(self) -> float:
-        return float(self.problem.loss.smoothness * self.problem.rows.largest_weight)
+        return float(self.problem.loss.smoothness * self.rows.largest_weight)
 
     def start(self, point: Point) -> Factors:
         return Factors(point.coef[: self.shape[0]], point.coef[self.shape[0] :])

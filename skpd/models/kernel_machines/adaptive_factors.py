@@ -133,11 +133,10 @@ def _refined(
     machine: KernelMachine, solution: Solution, tol: float
 ) -> tuple[KernelMachine, Point]:
     """The problem with more accurate factors, and its starting point with the same dual point."""
-    problem = machine.problem
     cost = machine.residual_cost(solution.dual_coef, solution.certificate.primal)
     goal = _goal(machine, tol, solution.certificate)
     share = min(FINER * goal / cost, FINER) if cost > 0.0 else FINER
-    traces = [share * factor.trace for factor in problem.design.factors]
+    traces = [share * factor.trace for factor in machine.design.factors]
     finer = machine.with_residuals(traces)
     return finer, finer.start_at(machine, solution)
 

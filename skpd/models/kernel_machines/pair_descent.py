@@ -1,6 +1,7 @@
 """Sequential minimal optimisation for kernel machines with one RKHS kernel matrix."""
 
 from math import ceil, inf
+from typing import cast
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...problems.plan import Attempt, Method, Plan
 from ...solvers.certificate_schedule import PAUSE_ENTRIES
 from ...solvers.proximal_rounds import MethodInRounds, solve_in_rounds
 from ...solvers.solver_context import SolverContext
-from .matrix import KernelMatrix
+from .kernel_norm import SquaredKernelNorm
 from .settings import PAIRS
 
 
@@ -38,7 +39,7 @@ class _PairDescent(MethodInRounds):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.n = problem, problem.n_samples
-        self.kernel: KernelMatrix = problem.penalty.kernel
+        self.kernel = cast(SquaredKernelNorm, problem.penalty).kernel
         self.compiled = kernels.pair_descent(
             problem.loss.evaluator, self.kernel.diagonal, problem.y, problem.weights,
             problem.alpha, problem.fit_intercept,

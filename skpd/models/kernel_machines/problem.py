@@ -47,7 +47,7 @@ from typing import cast
 import numpy as np
 
 from ..._floats import EPSILON
-from ..._immutable_base import attribute_of_part
+from ..._immutable_base import computed
 from ..._typing import Array, Indices
 from ...losses import Loss
 from ...penalties import Penalty, SquaredL2
@@ -126,12 +126,17 @@ class KernelMachine:
         regularisation = Regularisation(SquaredKernelNorm(matrix), self.problem.alpha)
         return KernelMachine(Problem(rows, regularisation, plan=BY_PAIRS), self.penalty_of)
 
-    matrices = attribute_of_part("problem.design.matrices")
+    @property
+    def design(self) -> KernelFeatures:
+        """The features of the kernel matrices."""
+        return cast(KernelFeatures, self.problem.design)
+
+    matrices = computed(lambda self: self.design.matrices)
 
     @property
     def is_complete(self) -> bool:
         """Whether all factors have reached the largest possible accuracy."""
-        return all(factor.is_complete for factor in self.problem.design.factors)
+        return all(factor.is_complete for factor in self.design.factors)
 
     # Functions
 
@@ -141,7 +146,7 @@ class KernelMachine:
         Its objective value is recomputed, in twice the working precision where rounding errors are
         larger than ``accuracy``.
         """
-        weights = self.problem.design.weights_of_rows(point.coef)
+        weights = self.design.weights_of_rows(point.coef)
         return self._expansion(weights, point.intercept, accuracy)
 
     def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
@@ -204,7 +209,7 @@ class KernelMachine:
         """
         x = self.problem.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
-        norms = self.problem.design.norms_of_functions(point.coef)
+        norms = self.design.norms_of_functions(point.coef)
         return cast(Array, np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0))
 
     # Factors
@@ -225,7 +230,7 @@ class KernelMachine:
         """A starting point: the functions of a dual point for a problem with coarser factors."""
         x = self.problem.weights * point.dual_coef
         parts = []
-        pairs = zip(self.problem.design.factors, coarser.scales_of(point), strict=True)
+        pairs = zip(self.design.factors, coarser.scales_of(point), strict=True)
         for factor, scale in pairs:
             parts += [-scale * (factor.table.T @ x), np.zeros(1)]
         return Point(np.concatenate(parts), point.intercept, point.dual_coef)
@@ -235,7 +240,7 @@ class KernelMachine:
         problem = self.problem
         v = problem.design.rmatvec_bounded(problem.weights, theta)[0]
         without = v.copy()
-        without[problem.design.ends - 1] = 0.0
+        without[self.design.ends - 1] = 0.0
         radius = upper / problem.alpha
         costs = [problem.penalty.bounded_conjugate(u, problem.alpha, radius) for u in (v, without)]
         return float(costs[0] - costs[1])

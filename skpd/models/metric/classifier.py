@@ -23,7 +23,7 @@ from ...formulation.validation import validated
 from ...losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ...penalties import Penalty
 from ...problems import Point, Solution
-from ...problems.structured_rows import scores_problem
+from ...problems.structured_rows import RowsOfScores, scores_problem
 from ...solvers.structured.master import require_master
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -225,7 +225,8 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
         (point,), classes = points, fit.labels
         threshold = 0.0
         if self.metric not in OF_LABELS:
-            scores = fit.problems[0].rows.scores(point.coef, float(point.intercept))
+            rows = fit.problems[0].rows.as_kind(RowsOfScores)
+            scores = rows.scores(point.coef, float(point.intercept))
             threshold = _threshold(scores, self._cut(fit.y == classes[1]))
         return {
             "classes_": classes,

@@ -9,7 +9,7 @@ from ...problems import Point, Problem
 from ...solvers.certificate_schedule import CERTIFY_AT, FINER, ROUNDS
 from ...solvers.monitor import Monitor, interrupted
 from ...solvers.solver_context import SolverContext
-from .threshold_problem import threshold_rows
+from .rows import OrderedRows, threshold_rows
 
 # The most entries of X in all rows, 800 MB; cutting planes need no copies
 MOST_ENTRIES = 1e8
@@ -21,7 +21,7 @@ TINY = np.finfo(float).tiny
 
 def has_threshold_rows(problem: Problem) -> bool:
     """Whether the rows fit in memory, and the penalty leaves the thresholds free."""
-    loss, penalty = problem.loss, problem.penalty
+    loss, penalty = problem.rows.as_kind(OrderedRows).loss, problem.penalty
     if problem.design.n_entries * loss.n_thresholds > MOST_ENTRIES:
         return False
     separable = penalty.structure is Structure.SEPARABLE
@@ -39,9 +39,10 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         The method for the ordinary problem.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    loss, row_problem = problem.loss, threshold_rows(problem)
+    rows, row_problem = problem.rows.as_kind(OrderedRows), threshold_rows(problem)
+    loss = rows.loss
     if start is not None:
-        t = loss.best_thresholds(problem.rows.scores(start.coef, 0.0))
+        t = loss.best_thresholds(rows.scores(start.coef, 0.0))
         coef = np.append(start.coef, t[1:] - t[0])
         z = row_problem.matvec(row_problem.join(coef, -t[0]))
         start = Point(coef, -t[0], row_problem.loss.gradient(row_problem.y, z))

@@ -29,6 +29,7 @@ from ...problems import Point, Problem, Solution
 from ...solvers.structured.master import require_master
 from .losses import OrdinalLoss
 from .problem import ordered_problem
+from .rows import OrderedRows
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
 
@@ -265,7 +266,7 @@ class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualE
         return classes
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
-        rows, coef = fit.problems[0].rows, points[0].coef
+        rows, coef = fit.problems[0].rows.as_kind(OrderedRows), points[0].coef
         thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
         return {
             "classes_": np.sort(fit.labels), "order_": fit.labels, "coef_": coef,

@@ -22,7 +22,7 @@ BY_ROWS = Method(
 def _attempts(problem: Problem, warm: bool) -> list[Attempt]:
     """Losses with kinks are sums of margin losses, or maxima of few planes; others as by rules."""
     usual = by_rules(problem, warm)
-    if problem.loss.is_smooth or not has_threshold_rows(problem):
+    if problem.rows.as_kind(OrderedRows).loss.is_smooth or not has_threshold_rows(problem):
         return usual
     by_rows = Attempt("threshold-rows", "a sum of margin losses of thresholds")
     if len(problem.free_columns):  # the dual points of planes are not balanced beside these

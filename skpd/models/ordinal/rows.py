@@ -7,8 +7,7 @@ from ...certificates.interface import DualPoint
 from ...penalties import Penalty, Separable
 from ...problems.interfaces import Free, ProblemParts
 from ...problems.problem import Problem
-from ...problems.structured_points import FreeConstant, StructuredPoint
-from ...problems.structured_rows import RowsOfScores
+from ...problems.structured_rows import FreeConstant, RowsOfScores, StructuredPoint
 from .losses import OrdinalLoss, ThresholdDual
 from .threshold_problem import orthogonal_dual, rows_of_thresholds
 
@@ -25,6 +24,8 @@ class OrderedRows(RowsOfScores):
 class FreeBesideThresholds(FreeConstant):
     """The free coefficients of ordered classes."""
 
+    rows: OrderedRows
+
     @cached_property
     def _threshold_rows(self) -> Problem:
         """The free columns as rows of thresholds."""
@@ -37,3 +38,20 @@ class FreeBesideThresholds(FreeConstant):
         theta = cast(ThresholdDual, point.theta)
         moved = orthogonal_dual(theta, rows, design, self.columns)
         return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
+
+
+def threshold_rows(problem: Problem) -> Problem:
+    """The problem of ordered classes with the thresholds as unknowns.
+
+    Its rows are those of the samples with a positive weight, once for each threshold, and its
+    labels whether their class is above. The first threshold is minus the intercept, and the
+    differences of the others from it are coefficients that the penalty leaves free. Objective
+    values are those of ``problem`` over the number of thresholds.
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no form with free coefficients.
+    """
+    loss = problem.rows.as_kind(OrderedRows).loss
+    return rows_of_thresholds(loss, problem.design, problem.penalty, problem.alpha)

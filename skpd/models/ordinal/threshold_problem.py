@@ -19,26 +19,10 @@ from ...problems.problem import Problem
 from .losses import OrdinalLoss, ThresholdDual
 
 
-def threshold_rows(problem: Problem) -> Problem:
-    """The problem of ordered classes with the thresholds as unknowns.
-
-    Its rows are those of the samples with a positive weight, once for each threshold, and its
-    labels whether their class is above. The first threshold is minus the intercept, and the
-    differences of the others from it are coefficients that the penalty leaves free. Objective
-    values are those of ``problem`` over the number of thresholds.
-
-    Raises
-    ------
-    ValueError
-        If the penalty has no form with free coefficients.
-    """
-    return rows_of_thresholds(problem.loss, problem.design, problem.penalty, problem.alpha)
-
-
 def rows_of_thresholds(
     loss: OrdinalLoss, design: Design, penalty: Penalty, alpha: float
 ) -> Problem:
-    """The `threshold_rows` of a loss, a design and a penalty."""
+    """The ordinary problem of a loss, a design and a penalty, with the thresholds as unknowns."""
     (n_thresholds, n), d = loss.signs.shape, design.shape[1]
     penalty = penalty.for_n_features(d)
     for k in range(1, n_thresholds):

@@ -20,9 +20,10 @@ from ...formulation.formulate import positive_classes, shares_of
 from ...formulation.validation import checked_weights, validated
 from ...losses import Hinge
 from ...problems import Problem, Solution
-from .lift import RobustTerms, terms_of
+from .lift import RobustTerms, kappa_of, terms_of
 from .norm_epigraph import NORMS
 from .problem import plain_problem, robust_problem
+from .rows import RowsWithRadius
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 # The default cost of a flip, in units of the spread of the features. On twelve data sets no
@@ -278,8 +279,9 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         losses = []
         for case in self._cases(X, y, sample_weight):
             problem = case.problem
-            loss = problem.loss.at_radius(case.radius).value(np.ones_like(problem.y), case.margins)
-            losses.append(self.epsilon * case.radius + float(problem.weights @ loss))
+            loss = problem.rows.as_kind(RowsWithRadius).loss.at_radius(case.radius)
+            losses_of_rows = loss.value(np.ones_like(problem.y), case.margins)
+            losses.append(self.epsilon * case.radius + float(problem.weights @ losses_of_rows))
         return losses[0] if len(losses) == 1 else np.array(losses)
 
     def worst_case_distribution(
@@ -332,7 +334,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         )
         other = sign != problem.y[source]
         cost = distance.copy()
-        cost[other] += problem.loss.kappa
+        cost[other] += kappa_of(problem)
         direction = steepest_direction(self._dense_coef[0], self.norm)
         moved = shifted_rows(case.X, source, -sign * distance, direction)
         labels = self.classes_[(sign > 0.0).astype(np.intp)]

@@ -10,6 +10,7 @@ from ...solvers.proximal.restarts import HybridGradient, iterate_with_restarts
 from ...solvers.solver_context import SolverContext
 from .lift import terms_of
 from .loss import project_triangle
+from .rows import RowsWithRadius
 
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
@@ -36,7 +37,7 @@ class _Variables(HybridGradient):
     def __init__(self, context: SolverContext) -> None:
         robust, point = context.problem, context.first
         self.terms = terms_of(robust)
-        rows = robust.rows.of_hinge
+        rows = robust.rows.as_kind(RowsWithRadius).of_hinge
         self.problem = problem = Problem(rows, Regularisation(self.terms.norm, robust.alpha))
         self.flips = self.terms.kappa < np.inf
         size = context.norm(problem, np.sqrt(problem.weights)) or 1.0

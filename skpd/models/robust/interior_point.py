@@ -17,7 +17,7 @@ from ...solvers.interior.settings import SETTINGS
 from ...solvers.interior.systems import NewtonSystem
 from ...solvers.interior.terms import DualTerm, Maxima
 from ...solvers.solver_context import SolverContext
-from .lift import first_flip, terms_of
+from .lift import first_flip, kappa_of, terms_of
 
 
 class DoubtfulLabels(Maxima, DualTerm):
@@ -115,6 +115,6 @@ def add_robust_terms(programme: Programme) -> None:
 def _completed(problem: Problem, point: Point) -> Point:
     """A point with two multipliers for each row; a certificate has the best radius."""
     theta: Array = point.dual_coef
-    if problem.loss.kappa == inf:
+    if kappa_of(problem) == inf:
         theta = np.stack([np.clip(-problem.y * theta, 0.0, 1.0), np.zeros_like(theta)])
     return Point(np.append(point.coef, 0.0), point.intercept, theta)

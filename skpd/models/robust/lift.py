@@ -9,7 +9,7 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array, Indices, Numbers
 from ...certificates.relative_gaps import ROUNDING
-from ...penalties import L1, ElasticNet, NormEpigraph
+from ...penalties import L1, ElasticNet
 from ...penalties.base import NO_FEATURES, FreeFeatures
 from ...problems.interfaces import ProblemParts
 from ...problems.lifts import Lift
@@ -17,10 +17,11 @@ from ...problems.null_model import NullModel, scale_of
 from ...problems.problem import Problem
 from ...problems.regularisation import Regularisation
 from ...problems.solution import Point
-from .norm_epigraph import NORMS
+from .norm_epigraph import NORMS, NormEpigraph
+from .rows import RowsWithRadius, epigraph_of
 
 if TYPE_CHECKING:
-    from ...problems.interfaces import SomeRows
+    from ...problems.interfaces import Rows
 
 FIRST_SHARE = 0.5  # the mean multiplier of flips at a start, in units of its largest value
 
@@ -55,10 +56,15 @@ class RobustTerms(NamedTuple):
         return multipliers if self.epsilon else -y * (multipliers[0] - multipliers[1])
 
 
+def kappa_of(problem: ProblemParts) -> float:
+    """The cost of flipping a label."""
+    return problem.rows.as_kind(RowsWithRadius).loss.kappa
+
+
 def terms_of(problem: ProblemParts) -> RobustTerms:
     """The numbers of the robust SVM that a problem with a radius stands for."""
-    penalty, alpha = problem.penalty, problem.alpha
-    return RobustTerms(penalty.q, alpha, problem.loss.kappa, alpha * penalty.weight)
+    penalty, alpha = epigraph_of(problem), problem.alpha
+    return RobustTerms(penalty.q, alpha, kappa_of(problem), alpha * penalty.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +111,7 @@ class Radius(Lift):
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
         return Regularisation(NormEpigraph(self.q, weight, self.free), alpha)
 
-    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
+    def null(self, rows: "Rows", alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
 
         With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the sign of the
@@ -124,7 +130,7 @@ class Radius(Lift):
             theta[0, y == sign] = (flipped + less) / more
         point = Point(np.append(np.zeros(rows.design.shape[1]), radius), intercept, theta)
         z = np.full(len(y), intercept)
-        losses = rows.loss.at_radius(radius).largest(y, z, 0.0, 0.0)
+        losses = rows.as_kind(RowsWithRadius).loss.at_radius(radius).largest(y, z, 0.0, 0.0)
         objective = alpha * radius + float(np.sum(rows.weights * losses))
         slope = float(rows.weights @ np.abs(rows.loss.gradient(y, z)))
         return NullModel(
@@ -157,16 +163,16 @@ class Radius(Lift):
 
 def first_flip(problem: Problem) -> float:
     """The initial multiplier r of a flip, in the middle of its range."""
-    return float(min(1.0 / 3.0, FIRST_SHARE * problem.alpha / problem.loss.kappa))
+    return float(min(1.0 / 3.0, FIRST_SHARE * problem.alpha / kappa_of(problem)))
 
 
 def first_multipliers(problem: Problem) -> Array:
     """Initial multipliers p and r of every row, in the middle of their ranges."""
-    p = 0.5 if problem.loss.kappa == inf else 1.0 / 3.0
+    p = 0.5 if kappa_of(problem) == inf else 1.0 / 3.0
     return np.repeat([[p], [first_flip(problem)]], problem.n_samples, axis=1)
 
 
-def _classes(rows: "SomeRows") -> tuple[float, float, float]:
+def _classes(rows: "Rows") -> tuple[float, float, float]:
     """The sign of the larger class, its share of the weights, and the other class's share."""
     shares = {sign: float(np.sum(rows.weights[rows.y == sign])) for sign in (1.0, -1.0)}
     sign = max(shares, key=lambda side: shares[side])
@@ -187,7 +193,7 @@ def certain_problem(problem: Problem) -> Problem:
     alpha = problem.alpha + cast(Radius, problem.lift).ridge
     share = problem.alpha / alpha
     penalty = ElasticNet(share) if share < 1.0 else L1()
-    return Problem(problem.rows.of_hinge, Regularisation(penalty, alpha))
+    return Problem(problem.rows.as_kind(RowsWithRadius).of_hinge, Regularisation(penalty, alpha))
 
 
 def best_radius(problem: ProblemParts, margins: Array, norm: float) -> float:
@@ -197,7 +203,7 @@ def best_radius(problem: ProblemParts, margins: Array, norm: float) -> float:
     best lam is the least kink such that rows with larger kinks have a weight of at most
     epsilon / kappa.
     """
-    kappa = problem.loss.kappa
+    kappa = kappa_of(problem)
     if kappa == inf:
         return norm
     kinks = np.minimum(2.0 * margins, 1.0 + margins)

@@ -41,7 +41,7 @@ from .interior_point import robust_interior_point
 from .lift import Radius
 from .loss import WorstCaseHinge
 from .proximal_multipliers import proximal_multipliers
-from .rows import RowsWithRadius
+from .rows import RowsWithRadius, epigraph_of
 from .settings import SELECTION
 
 
@@ -55,7 +55,7 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     by_cones = Attempt("interior-point", BY_CONES)
     if len(problem.free_columns):
         return [by_cones]
-    q, cost = problem.penalty.q, cost_of_run(problem.design)
+    q, cost = epigraph_of(problem).q, cost_of_run(problem.design)
     has_system = min(problem.design.shape) <= INTERIOR.largest_system
     budget = SETTINGS.trial_share * cost if has_system else inf
     is_large, trials = cost > SELECTION.least_cost, []
@@ -81,7 +81,7 @@ def _is_robust(problem: Problem) -> bool:
 
 
 def _has_norm_of_all(problem: Problem) -> bool:
-    return problem.penalty.q == 1 and not len(problem.free_columns)
+    return epigraph_of(problem).q == 1 and not len(problem.free_columns)
 
 
 PUBLISHED = MappingProxyType(
@@ -159,7 +159,7 @@ def plain_problem(problem: Problem) -> Problem:
     a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
     objective is bounded below by 0, which is its value where a hyperplane separates the classes.
     """
-    rows, ridge = problem.rows.of_hinge, cast(Radius, problem.lift).ridge
+    rows, ridge = problem.rows.as_kind(RowsWithRadius).of_hinge, cast(Radius, problem.lift).ridge
     penalty: Penalty = SquaredL2()
     if ridge == 0.0:
         penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)

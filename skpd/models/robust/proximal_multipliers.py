@@ -39,6 +39,7 @@ from .cone_faces import Face, into_cone, next_face
 from .lift import best_radius, first_multipliers, terms_of
 from .loss import project_triangle
 from .newton_rows import PAIR, Curvature, ShrunkRows, SmoothedRows
+from .rows import RowsWithRadius
 from .settings import SCHEDULE, SELECTION, SETTINGS
 
 TINY = float(np.finfo(float).tiny)
@@ -143,7 +144,11 @@ class _Rounds:
         self.terms = terms_of(problem)
         self.cost, self.budget, self.damping = 0.0, budget, SETTINGS.damping
         self.rows = SmoothedRows(
-            problem.design, problem.y, problem.weights, problem.loss, *multipliers
+            problem.design,
+            problem.y,
+            problem.weights,
+            problem.rows.as_kind(RowsWithRadius).loss,
+            *multipliers,
         )
         self.shrunk: ShrunkRows | None = None
         self.restore_at = 0.0  # the gap at which all rows return

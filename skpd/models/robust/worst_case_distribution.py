@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from ..._typing import Array, Indices, Matrix
 from ...problems import Problem
+from .lift import kappa_of
 
 NEARLY = 1e-9  # the largest difference to a worst case that is only approached
 
@@ -59,16 +60,16 @@ def _flips(problem: Problem, margins: Array, norm: float) -> tuple[Array, float]
     A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass raises it by the
     norm of w for each unit of cost.
     """
-    flipped = np.zeros(len(margins))
-    if problem.loss.kappa == np.inf:
+    flipped, kappa = np.zeros(len(margins)), kappa_of(problem)
+    if kappa == np.inf:
         return flipped, problem.alpha
     gains = np.minimum(2.0 * margins, 1.0 + margins)
-    rows = np.flatnonzero(gains > problem.loss.kappa * norm)
+    rows = np.flatnonzero(gains > kappa * norm)
     order = rows[np.argsort(-gains[rows], kind="stable")]
-    before = problem.loss.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
-    affordable = np.maximum(problem.alpha - before, 0.0) / problem.loss.kappa
+    before = kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
+    affordable = np.maximum(problem.alpha - before, 0.0) / kappa
     flipped[order] = np.minimum(problem.weights[order], affordable)
-    return flipped, max(problem.alpha - problem.loss.kappa * float(np.sum(flipped)), 0.0)
+    return flipped, max(problem.alpha - kappa * float(np.sum(flipped)), 0.0)
 
 
 def steepest_direction(coef: Array, norm: float) -> Array:

@@ -19,7 +19,7 @@ from ...problems import Point, Solution
 from ...problems.problem import Problem
 from .concordance_index import concordance
 from .partial_likelihood import PartialLikelihood
-from .rows import hazards_problem
+from .rows import RowsAtRisk, hazards_problem
 from .targets import entries_times_and_events, labels_and_strata, strata_among
 
 
@@ -234,7 +234,7 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         return self._as_fitted()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
-        coef, rows = points[0].coef, fit.problems[0].rows
+        coef, rows = points[0].coef, fit.problems[0].rows.as_kind(RowsAtRisk)
         scores = rows.scores(np.asarray(coef, np.float64), 0.0)
         time, _, names, stratum, (*samples, shifts) = fit.y
         used, log_increments = rows.loss.baseline(scores)

@@ -1,13 +1,15 @@
 """The scores of samples at risk, and dual points whose sums over free coefficients vanish."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
-from typing import NamedTuple, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 
 from ... import kernels
 from ..._floats import EPSILON
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...certificates.interface import DualPoint
 from ...designs import Design
 from ...penalties import Penalty
@@ -15,8 +17,7 @@ from ...problems.free_features import to_balance
 from ...problems.interfaces import Free, ProblemParts
 from ...problems.problem import Problem
 from ...problems.regularisation import Regularisation
-from ...problems.structured_points import FreeConstant, StructuredPoint
-from ...problems.structured_rows import RowsOfScores
+from ...problems.structured_rows import FreeConstant, RowsOfScores, StructuredPoint
 from ...problems.tilting import tilted
 from .partial_likelihood import PartialLikelihood, RiskDual
 
@@ -29,6 +30,13 @@ class RowsAtRisk(RowsOfScores):
     def free_of(self, penalty: Penalty) -> Free:
         return FreeOfHazards(self, penalty)
 
+    def in_limit(self, levels: Sequence[Indices]) -> Self:
+        """The rows in the limit along directions of `PartialLikelihood.recession`."""
+        loss = self.loss
+        for each in levels:
+            loss = loss.in_limit(each)
+        return replace(self, loss=loss)
+
 
 def hazards_problem(
     design: Design, loss: PartialLikelihood, penalty: Penalty, alpha: float
@@ -39,6 +47,8 @@ def hazards_problem(
 
 class FreeOfHazards(FreeConstant):
     """The free coefficients of a partial likelihood."""
+
+    rows: RowsAtRisk
 
     def balanced_beside(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         dual, distance = cast(RiskDual, point.theta), 0.0

@@ -15,17 +15,20 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...certificates.interface import DualPoint
 from ..balance import MAX_SHARE, SCALES, BalanceBounds, min_singular_value_by_gram
+from ..dependence import Dependence
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
-from ..free_features import Dependence, dependence_of_factor, in_units
+from ..free_features import dependence_of_factor, in_units
 from ..interfaces import ProblemParts
 from .bounds import balance_sums, box_sums, free_factor
-from .points import Balanced, DualSums, SummedPoint
+from .points import Balanced, DualSums, ShardedRows, SummedPoint
 from .remote_dual import BalancingChange
 
 
 class SharedFreeDirections(FreeDirections):
     """The free directions of rows in shards, where one pass balances as much as projections."""
+
+    rows: ShardedRows
 
     @cached_property
     def _in_units(self) -> tuple[Array, Indices]:
@@ -78,7 +81,8 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     if n_directions == 0:
         return NO_BALANCE
     change = BalancingChange(columns, ones, np.zeros(n_directions), point.largest)
-    sums = problem.rows.shards.sums(partial(box_sums, dual=theta.changed(change).point))
+    shards = problem.rows.as_kind(ShardedRows).shards
+    sums = shards.sums(partial(box_sums, dual=theta.changed(change).point))
     n_inside = sums["n_inside"]
     sizes = np.sqrt(sums["gram"].diagonal())
     if n_inside < n_directions or not np.all(sizes > 0.0):
@@ -90,7 +94,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     q = np.linalg.solve(gram, -sums["sums"].bounded[0] / sizes) / sizes
     change = replace(change, q=q)
     changed = theta.changed(change)
-    sums = problem.rows.shards.sums(partial(balance_sums, dual=changed.point))
+    sums = shards.sums(partial(balance_sums, dual=changed.point))
     share = float(sums["share"].value)
     if not share <= MAX_SHARE:
         return NO_BALANCE
@@ -104,4 +108,4 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
     # One pass over the rows computes the sums of all three points. Plain products may suffice; a
     # pass with precise products takes several times as long.
-    return balance, changed, DualSums(problem.rows.shards, changed.point)
+    return balance, changed, DualSums(shards, changed.point)

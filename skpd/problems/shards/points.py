@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...certificates.interface import NOTHING, Sum
 from ..balance import BalanceBounds
 from ..dual_points import RowPoint
-from ..interfaces import ProblemParts
+from ..interfaces import ProblemParts, Rows
 from ..solution import Point
 from .bounds import dual_values, point_sums
 from .remote_dual import RemoteDualPoint, RemoteVector
@@ -72,6 +72,12 @@ class CachedSums:
         return bool(self.intercept == point.intercept and np.array_equal(self.coef, point.coef))
 
 
+class ShardedRows(Rows[RemoteVector]):
+    """Rows as points and free directions use them."""
+
+    shards: Shards
+
+
 class SummedPoint(RowPoint):
     """A dual point, or a part of one, whose sums are known.
 
@@ -100,7 +106,9 @@ class SummedPoint(RowPoint):
             return scale * value, abs(scale) * rounding + 4.0 * EPSILON * abs(scale * value)
         if scale not in self._values:
             values = partial(dual_values, dual=self.theta.point, scales=(scale,))
-            self._values[scale] = self.problem.rows.shards.sums(values)["0"].bounded
+            self._values[scale] = (
+                self.problem.rows.as_kind(ShardedRows).shards.sums(values)["0"].bounded
+            )
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 from ..._typing import Array
 from ...kernels import dot
 from ...losses.classes import to_probabilities
+from ...losses.structured import StructuredLossOfRows
 from ...problems import Problem
 from .settings import QUASI_NEWTON as SETTINGS
 
@@ -126,13 +127,14 @@ class LossOfScores(Losses):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.sums = problem, np.empty(0)
+        self.loss = cast(StructuredLossOfRows, problem.loss)
 
     def predictions(self, coef: Array) -> Array:
         return self.problem.design.matvec(coef)
 
     def evaluate(self, z: Array, b: Array) -> float:
-        loss, self.theta = self.problem.loss.value_and_theta(z)
-        self._slopes = self.problem.loss.weights * self.theta
+        loss, self.theta = self.loss.value_and_theta(z)
+        self._slopes = self.loss.weights * self.theta
         return float(loss)
 
     def moved(self, z: Array, db: Array) -> Array:

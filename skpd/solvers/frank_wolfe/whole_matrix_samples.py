@@ -9,10 +9,13 @@ A single output may be predicted by <A_i, W> + b in place of W'x_i + b, for matr
 rows of A_i one after the other in a row of X.
 """
 
+from typing import cast
+
 import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
+from ...penalties import Spectral
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
 from ..low_rank.factors import Factors
@@ -43,9 +46,10 @@ class Table:
     """
 
     def __init__(self, problem: Problem) -> None:
-        design, penalty, K = problem.design, problem.penalty, problem.n_outputs
+        design, K = problem.design, problem.n_outputs
+        penalty = cast(Spectral, problem.penalty)
         base, Y = design.base.by_rows, problem.y.reshape(-1, K)
-        self.n_columns = penalty.n_outputs // K
+        self.n_columns = (penalty.n_outputs or K) // K
         self.X = base.as_given
         self.shape = base.shape[0], *penalty.shape_of(problem.n_coefficients)
         self.weights = np.ascontiguousarray(problem.weights[::K])

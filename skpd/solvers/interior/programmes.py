@@ -1,10 +1,12 @@
 """The programme of a problem by its form, and what a run of the method costs."""
 
 from math import inf
+from typing import cast
 
 from ...designs import Design, newton_cost, newton_cost_of_outputs
 from ...designs.gram import BLAS
-from ...penalties import Structure
+from ...designs.outputs import OutputsDesign
+from ...penalties import Spectral, Structure
 from ...problems import Problem
 from .constraints import constraint_terms
 from .programme import Programme, has_row_systems, needs_features
@@ -68,7 +70,7 @@ def expected_cost_of_outputs(problem: Problem) -> float:
     entries = float(problem.n_samples) * width
     of_penalty = 0.0
     if problem.penalty.structure is Structure.SPECTRAL:
-        order = sum(problem.penalty.shape_of(problem.n_coefficients))
+        order = sum(cast(Spectral, problem.penalty).shape_of(problem.n_coefficients))
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
         of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS
@@ -80,5 +82,5 @@ def expected_cost_of_outputs(problem: Problem) -> float:
         step = _cost_of_row_systems(problem)
     else:
         couples = problem.loss.couples_outputs
-        step = newton_cost_of_outputs(design, problem.n_samples, d, couples)
+        step = newton_cost_of_outputs(cast(OutputsDesign, design), problem.n_samples, d, couples)
     return SETTINGS.expected_iterations * (step + of_penalty + SETTINGS.iteration_overhead)

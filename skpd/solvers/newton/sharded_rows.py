@@ -20,6 +20,7 @@ from ...losses import Loss
 from ...problems import Point, Problem
 from ...problems.shards.data_summary import DataSummary
 from ...problems.shards.remote_dual import RemoteDualPoint, RemoteVector
+from ...problems.shards.rows import RowsInShards
 from ...problems.shards.shards import ChildShards, Shards
 from ...problems.shards.smoothing import (
     LeftOut,
@@ -69,24 +70,25 @@ class ShardedRows(AllRows):
     @classmethod
     def of(cls, problem: Problem, start: Point | None) -> "ShardedRows":
         """All rows of a problem, at a start or at the best constant prediction."""
-        loss, point = problem.loss, problem.null_point if start is None else start
+        rows, loss = problem.rows.as_kind(RowsInShards), problem.loss
+        point = problem.null_point if start is None else start
         variables = problem.join(point.coef, point.intercept)
         longest, theta = np.inf, RemoteVector(problem.n_samples)
         if loss.linear_tails:
             # cut off at the steepest slope at the best constant
-            cutoff = problem.rows.null_sums.steepest if loss.lipschitz == np.inf else np.inf
-            longest = problem.rows.null_sums.dual_range
+            cutoff = rows.null_sums.steepest if loss.lipschitz == np.inf else np.inf
+            longest = rows.null_sums.dual_range
             if cutoff < np.inf:
-                ranges = problem.rows.shards.sums(partial(dual_range, cutoff=cutoff))
+                ranges = rows.shards.sums(partial(dual_range, cutoff=cutoff))
                 longest = float(ranges["range"].value)
             if start is not None:
                 theta = cast(RemoteVector, problem.plain_dual(start.dual_coef))
             else:
                 theta = RemoteVector(problem.n_samples, RemoteDualPoint(cutoff=cutoff))
         gram = SharedGram(bool(problem.fit_intercept))
-        rows = cls(problem.rows.shards, problem.design, loss, variables, theta, gram)
-        rows.dual_range = longest
-        return rows
+        state = cls(rows.shards, rows.design, loss, variables, theta, gram)
+        state.dual_range = longest
+        return state
 
     def move_to(self, variables: Array) -> None:
         self.w = variables.copy()

@@ -9,6 +9,7 @@ from ...designs.curvature_form import ROUNDING
 from ...designs.gram import MatrixCurvature
 from ...kernels import dot
 from ...problems import Point, Problem
+from ...problems.structured_rows import RowsOfScores
 from .in_memory import InMemory
 from .rows import ShrunkRows
 from .settings import SETTINGS
@@ -24,7 +25,7 @@ class ScoreRows(InMemory):
     @classmethod
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
         """The rows of a problem at a start, or at the best constant."""
-        loss: Any = problem.loss
+        loss = problem.rows.as_kind(RowsOfScores).loss
         point = problem.rows.null_point if start is None else start
         nothing = np.zeros(loss.n_scores)
         z = problem.design.matvec(np.ascontiguousarray(point.coef))

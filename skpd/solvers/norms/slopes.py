@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from math import inf, isfinite, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from ...penalties import FunctionOfNorm
 from ...problems import Point
 from ..solver_context import SolverContext
 
@@ -45,7 +46,7 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
         The method that solves a problem with the norm.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    penalty = problem.penalty
+    penalty = cast(FunctionOfNorm, problem.penalty)
     norm, function = penalty.norm, penalty.function
     # alpha V(||w||) <= P at the best constant
     most = function.slope(function.inverse(problem.null_objective / problem.alpha))

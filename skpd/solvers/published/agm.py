@@ -19,6 +19,7 @@ from ..._typing import Array, Numbers
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
+from ...problems.in_memory import RowsInMemory
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Entropic, Euclidean
 from ..accelerated.settings import SETTINGS
@@ -132,7 +133,7 @@ class _Objectives(PrimalObjectives):
 
     def composite(self, w: Array, mu: float) -> Composite:
         problem, penalty = self.problem, self.problem.penalty
-        loss = self.loss = SmoothedLoss(problem.rows, mu, self.squares)
+        loss = self.loss = SmoothedLoss(problem.rows.as_kind(RowsInMemory), mu, self.squares)
         design, weights, alpha = problem.design, problem.weights, problem.alpha
         ridge, rest, rest_share = penalty.without_ridge()
         ridge, root = alpha * ridge, np.sqrt(weights * loss.smoothness)

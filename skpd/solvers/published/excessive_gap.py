@@ -31,6 +31,7 @@ import numpy as np
 from ..._typing import Array, Numbers
 from ...designs import spectral_norm_bound
 from ...problems import Point
+from ...problems.in_memory import RowsInMemory
 from ..accelerated.certified_estimates import Result
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
@@ -89,7 +90,7 @@ class DualObjectives(SmoothedObjectives):
         def prox(v: Array, step: float) -> Array:
             # l* + (mu b^2 + 1 / step) theta^2 / 2, at the linear predictions theta_0 / step
             added = mu * self.squares + 1.0 / step
-            smoothed = SmoothedLoss(problem.rows, 1.0, added)
+            smoothed = SmoothedLoss(problem.rows.as_kind(RowsInMemory), 1.0, added)
             return roots * smoothed.best(self.inverse_roots * v / step)[1]
 
         if self.adaptive:
@@ -122,6 +123,6 @@ class DualObjectives(SmoothedObjectives):
     def model(self, w: Array, gradient: Array, smoothing: float) -> tuple[float, Array, Numbers]:
         """The objective value at w, w, and an intercept, the best of the smoothed loss."""
         problem, z = self.problem, -self.inverse_roots * gradient
-        b = SmoothedLoss(problem.rows, smoothing, self.squares).best(z)[0]
+        b = SmoothedLoss(problem.rows.as_kind(RowsInMemory), smoothing, self.squares).best(z)[0]
         loss = float(problem.weights @ problem.loss.value(problem.y, z + problem.rows.spread(b)))
         return loss + self.penalised(w), problem.penalty.feasible(w), b

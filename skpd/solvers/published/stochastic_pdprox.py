@@ -21,7 +21,6 @@ Journal on Optimization 32, 2022.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -48,10 +47,9 @@ def blocks_of_rows(space: Vectors, rows_per_step: int) -> list[Block]:
     order = context.random_state.permutation(np.flatnonzero(problem.weights > 0.0))
     blocks = []
     for rows in np.array_split(order, -(-len(order) // rows_per_step)):
-        part = replace(
-            problem.rows.of_rows(rows),
-            weights=problem.weights[rows], total_weight=problem.total_weight,
-        )  # fmt: skip
+        part = problem.rows.of_rows(rows).with_parts(
+            weights=problem.weights[rows], total_weight=problem.total_weight
+        )
         blocks.append((rows, Vectors(context._replace(problem=problem.of_rows(part)))))
     return blocks
 

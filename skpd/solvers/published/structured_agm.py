@@ -8,7 +8,7 @@ minimise the smoothed objective. The average of the combinations at the gradient
 (22) and (35).
 """
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...certificates.dual_corrections import least_linear
-from ...losses.structured import StructuredDual, StructuredLoss
+from ...losses.structured import StructuredDual
 from ...problems import Point
+from ...problems.structured_rows import RowsOfScores
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
 from ..options import Flag
@@ -59,10 +60,11 @@ def structured_agm(
         problem.penalty.feasible(np.asarray(context.first.coef)), context.first.intercept
     )
     objectives = _Objectives(context, memory, adaptive)
-    if problem.loss.is_smooth:
+    loss = objectives.rows.loss
+    if loss.is_smooth:
         objectives.minimise(x, 0.0, 0.0)
     else:
-        objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
+        objectives.minimise_by_levels(x, loss.entropy_range, smoothing)
 
 
 class _Objectives(PrimalObjectives):
@@ -74,14 +76,16 @@ class _Objectives(PrimalObjectives):
 
     def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
         super().__init__(context, memory, adaptive)
+        self.rows = context.problem.rows.as_kind(RowsOfScores)
         self.errors: Any = 0.0  # the largest errors of combinations so far
 
     def matvec(self, x: Array) -> Array:
-        return cast(Array, self.problem.rows.scores(*self.problem.split(x)))
+        coef, intercept = self.problem.split(x)
+        return self.rows.scores(coef, float(intercept))
 
     def composite(self, x: Array, mu: float) -> Composite:
         problem = self.problem
-        loss, penalty, alpha = problem.loss, problem.penalty, problem.alpha
+        loss, penalty, alpha = self.rows.loss, problem.penalty, problem.alpha
 
         def smooth(z: Array) -> tuple[float, Array, Array]:
             value, dual = loss.loss_augmented(z, mu)
@@ -104,7 +108,7 @@ class _Objectives(PrimalObjectives):
         problem, level = self.problem, mu or 1.0
         if not self.adaptive:
             squares = problem.design.row_norms() ** 2 + float(problem.fit_intercept)
-            return problem.loss.largest_square(np.sqrt(squares)) / level
+            return self.rows.loss.largest_square(np.sqrt(squares)) / level
         z = self.matvec(x)
         rows = smooth(z)[1]
         direction = problem.rmatvec(rows)
@@ -114,13 +118,13 @@ class _Objectives(PrimalObjectives):
             return 1.0
         # The curvature along the first gradient, over a change of the scores by the level at
         # which labelings begin to mix
-        step = level / (float(np.max(problem.loss.weights)) * largest)
+        step = level / (float(np.max(problem.weights)) * largest)
         change = float(along @ (rows - smooth(z - step * along)[1]))
         return max(change, 0.0) / (step * size)
 
     def objective(self, iterate: Iterate) -> float:
         problem = self.problem
-        loss: StructuredLoss = problem.loss
+        loss = self.rows.loss
         coef = problem.penalty.feasible(problem.split(iterate.x)[0])
         return loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
 
@@ -141,5 +145,4 @@ class _Objectives(PrimalObjectives):
 
         Every step of the average adds three rounding errors to the errors of the combinations.
         """
-        loss: StructuredLoss = self.problem.loss
-        return loss.dual_of(theta, self.errors, 3.0 * (n_averaged + 2) * EPSILON)
+        return self.rows.loss.dual_of(theta, self.errors, 3.0 * (n_averaged + 2) * EPSILON)

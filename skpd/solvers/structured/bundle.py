@@ -20,6 +20,7 @@ from scipy.optimize import minimize_scalar
 
 from ..._typing import Array
 from ...problems import Point, Problem
+from ...problems.structured_rows import RowsOfScores
 from ..certificate_schedule import CertificateSchedule
 from ..solver_context import SolverContext
 from .cuts import Cuts
@@ -48,8 +49,9 @@ class _Bundle:
         self.cuts = Cuts(problem)
         self.cuts.add(problem.null_point.dual_coef)
         self.best = self.cuts.join(first.coef, first.intercept)
-        self.scores = problem.rows.scores(first.coef, float(first.intercept))
-        value, combination = problem.loss.loss_augmented(self.scores, 0.0)
+        self.rows = problem.rows.as_kind(RowsOfScores)
+        self.scores = self.rows.scores(first.coef, float(first.intercept))
+        value, combination = self.rows.loss.loss_augmented(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
         self.cuts.add(combination)
         self.lower = 0.0
@@ -114,12 +116,12 @@ class _Bundle:
     def search(self, variables: Array) -> None:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
-        along = self.problem.rows.scores(*self.cuts.split(variables)) - self.scores
+        along = self.rows.scores(*self.cuts.split(variables)) - self.scores
         # the objective at shares of the step, with labelings that attain the maximum
         by_share: dict[float, tuple[float, Any]] = {}
 
         def objective(share: float) -> float:
-            value, combination = self.problem.loss.loss_augmented(self.scores + share * along, 0.0)
+            value, combination = self.rows.loss.loss_augmented(self.scores + share * along, 0.0)
             by_share[share] = value + self._penalty(self.best + share * step), combination
             return by_share[share][0]
 

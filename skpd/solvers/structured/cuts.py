@@ -14,7 +14,9 @@ import numpy as np
 
 from ..._typing import Array
 from ...certificates.dual_corrections import least_linear
+from ...losses.structured import StructuredDual
 from ...problems import Problem
+from ...problems.structured_rows import RowsOfScores
 
 
 class Cuts:
@@ -45,7 +47,8 @@ class Cuts:
         self.mean = np.zeros(problem.n_coefficients)
         if problem.fit_intercept:
             self.mean = problem.design.column_sums(np.full(n_rows, 1.0 / n_rows))
-        self.duals: list[Any] = [problem.loss.true_labeling]
+        self.loss = problem.rows.as_kind(RowsOfScores).loss
+        self.duals = [self.loss.true_labeling]
         self.losses = np.zeros(1)
         self._rows = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
@@ -68,11 +71,11 @@ class Cuts:
         """The variables of coefficients and an intercept."""
         return self.problem.join(coef, intercept + float(self.mean @ coef))
 
-    def add(self, combination: Any) -> None:
+    def add(self, combination: StructuredDual) -> None:
         problem, k = self.problem, len(self)
         if k == len(self._rows):
             self._rows = np.vstack([self._rows, np.zeros_like(self._rows)])
-        weighted = problem.loss.weights * combination.theta
+        weighted = self.loss.weights * combination.theta
         self._rows[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
         if problem.fit_intercept:
             self._rows[k, -1] = float(np.sum(weighted))
@@ -109,9 +112,9 @@ class Cuts:
         self.shares, known = self.shares[kept], kept[kept < len(self._gram)]
         self._gram = self._gram[np.ix_(known, known)]
 
-    def combined(self, shares: Array) -> Any:
+    def combined(self, shares: Array) -> StructuredDual:
         """The convex combination of the dual points of the first planes, with these shares."""
-        return self.problem.loss.convex_combination(shares, self.duals[: len(shares)])
+        return self.loss.convex_combination(shares, self.duals[: len(shares)])
 
     def bound(self, shares: Array, upper: float) -> float:
         """The estimated lower bound of a convex combination of the planes, which proves nothing.

@@ -10,7 +10,8 @@ from typing import cast
 
 from ..._typing import Array
 from ...certificates import dual_estimate
-from ...losses.structured import StructuredLoss
+from ...losses.structured import StructuredLossOfRows
+from ...penalties import Norm
 from ...problems import Point, Problem
 from ..accelerated.certified_estimates import Result
 from ..accelerated.limited_memory import Iterate, minimise
@@ -37,7 +38,7 @@ def smooth(context: SolverContext, *, max_steps: int | None = None) -> None:
     if others is None:
         context.monitor.method = "l-bfgs"
         problem, first = context.problem, context.first
-        squares = problem.design.column_norms(problem.loss.weights) ** 2
+        squares = problem.design.column_norms(problem.weights) ** 2
         start = first.coef, 0.0, problem.alpha * ridge, squares
         minimise(context, Iterate(LossOfScores(problem), *start))
     else:
@@ -49,23 +50,23 @@ class _ScoresModel(VectorModel):
     """The model of a loss of all scores, whose marginals are the dual point."""
 
     def __init__(self, problem: Problem) -> None:
-        weights = problem.loss.weights
+        weights = problem.weights
         super().__init__(problem, weights, problem.design.column_norms(weights) ** 2)
+        self.scores = cast(StructuredLossOfRows, problem.loss)
 
     def smooth_part(self, z: Array) -> float:
-        loss: StructuredLoss = self.problem.loss
-        return loss.value(z)[0]
+        return self.scores.value(z)[0]
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
-        return cast(tuple[float, Array], self.problem.loss.value_and_theta(z))
+        return self.scores.value_and_theta(z)
 
     def result(self, x: Array, image: Array) -> Result:
         problem = self.problem
-        loss, combination = problem.loss.loss_augmented(image, 0.0)
+        loss, combination = self.scores.loss_augmented(image, 0.0)
         primal = loss + problem.alpha * problem.penalty.value(x)
         slope = self.gradient(combination.theta)
         dual = dual_estimate(problem, combination.value(1.0)[0], slope, primal)
         if problem.penalty.is_norm:  # a multiple of the combination, whose entropy is larger
-            size = max(problem.penalty.dual_norm(-slope), problem.alpha)
+            size = max(cast(Norm, problem.penalty).dual_norm(-slope), problem.alpha)
             dual = max(dual, combination.value(problem.alpha / size)[0])
         return Result(primal, dual, lambda: Point(x, 0.0, combination))

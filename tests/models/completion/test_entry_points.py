@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd.losses import Hinge, Huber, Logistic, Squared
 from skpd.models.completion.design import EntriesDesign
 from skpd.models.completion.free_groups import FreeGroups
-from skpd.models.completion.points import BalancedEntryPoint, EntryPoint
 from skpd.models.completion.problem import entries_problem
-from skpd.models.completion.rows import RowsOfEntries
+from skpd.models.completion.rows import BalancedEntryPoint, EntryPoint, RowsOfEntries
 
 EPSILON = 2.0**-52
 ROOM = 1e-9

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 
 from skpd.designs import Design
 from skpd.losses import Hinge
-from skpd.models.robust.points import HingePoint, TrianglePoint
 from skpd.models.robust.problem import robust_problem
+from skpd.models.robust.rows import HingePoint, TrianglePoint
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from tests.oracles.exact_sums import exact_sum, within
