@@ -110,4 +110,4 @@ class DaskShards(Shards):
             da.from_delayed(futures[number], shape=(size.n_rows,), dtype=np.float64)
             for number, size in workers.filled.items()
         ]
-        return cast(Array, da.concatenate(chunks))
+        return da.concatenate(chunks)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property, wraps
 from math import fsum, inf
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +36,7 @@ def keeps_last(method: Callable[..., T]) -> Callable[..., T]:
         if last is None or not all(map(np.array_equal, last, vectors)):
             result = method(design, *vectors)
             vars(design)[name] = [np.array(vector) for vector in vectors], result
-        return cast(T, result)
+        return result
 
     return keeping
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from numbers import Real
 from types import SimpleNamespace
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -76,8 +76,8 @@ class GivenObjective:
             return [self._fit_of_outputs(estimator, data)]
         _require_known("loss", loss, {*LOSSES, *COUPLED_LOSSES})
         _require_known("penalty", penalty, {*PENALTIES, *OUTPUT_PENALTIES})
-        loss = cast(Loss, chosen("loss", loss, LOSSES))
-        penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
+        loss = chosen("loss", loss, LOSSES)
+        penalty = chosen("penalty", penalty, PENALTIES)
         if loss.of_labels:
             labels = getattr(estimator, "classes_", np.unique(data.y))  # of y where it has none
             outputs = list(data.one_vs_rest(SimpleNamespace(classes_=labels)))

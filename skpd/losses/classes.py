@@ -6,7 +6,7 @@ See `skpd.losses.coupled_outputs` for the properties shared by all losses of sev
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf, log2
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, wh
 
 def _row_sums(table: Array) -> Array:
     """The sums of rows, for which a product is several times as fast as `numpy.sum`."""
-    return cast(Array, table @ np.ones(table.shape[1]))
+    return table @ np.ones(table.shape[1])
 
 
 def _sums_of_products(table: Array, other: Array) -> Array:

@@ -21,7 +21,7 @@ z - y = 1 in the last K - j entries and 0 in the others. For K = 1 the loss is t
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -304,4 +304,4 @@ class OrderedEvaluator(CoupledEvaluator[NonCrossingPinball]):
         radius: float,
     ) -> Indices:  # fmt: skip
         """The rows with a level that is in [0, 1] or not in order, or may soon be."""
-        return cast(Indices, self.loss.compiled.entries_that_bend(y, theta, z, sigma, radius))
+        return self.loss.compiled.entries_that_bend(y, theta, z, sigma, radius)

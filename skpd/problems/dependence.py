@@ -46,7 +46,7 @@ class Dependence(NamedTuple):
         if len(self.others) <= len(self.kept):
             c = cast(Array, np.linalg.solve(np.eye(len(c)) + F.T @ F, c))
         else:
-            c = c - F.T @ cast(Array, np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c))
+            c = c - F.T @ np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c)
         least[self.others] -= c
         least[self.kept] += F @ c
         return least, self.all_factors[0] @ c

@@ -96,7 +96,7 @@ class FreeDirections(Free):
     def squares(self) -> Array:
         """The weighted mean squares of the columns of the table."""
         if self.exponents.any():
-            return cast(Array, self.rows.weights @ np.square(self.table))
+            return self.rows.weights @ np.square(self.table)
         return cast(Array, self.rows.squares)[self.columns]
 
     @cached_property

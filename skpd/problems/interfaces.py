@@ -216,7 +216,7 @@ class Rows(ABC, Generic[Dual]):
     def norms(self) -> Array:
         """Upper bounds on the sqrt(sum_i c_i x_ij^2) of the coefficients, up to rounding."""
         squares = cast(Array, self.squares)[: self.n_coefficients]
-        return cast(Array, np.sqrt(squares) + LEAST_NORM)
+        return np.sqrt(squares) + LEAST_NORM
 
     @property
     @abstractmethod
@@ -295,7 +295,7 @@ class Rows(ABC, Generic[Dual]):
 
     def sums(self, rows: Array) -> Numbers:
         """The sum over the rows of each unpenalised number."""
-        return cast(Numbers, rows.sum())
+        return rows.sum()
 
     def intercept_of(self, numbers: Array) -> Numbers:
         """The intercept of a model from the last of the primal variables."""

@@ -220,7 +220,7 @@ class FreeOutputs(FreeDirections):
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
-        return cast(list[float], sums + gradient[self.columns].tolist())
+        return sums + gradient[self.columns].tolist()
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         if not self.rows.fit_intercept:
@@ -278,7 +278,7 @@ class FreeOutputs(FreeDirections):
     def likely_sizes(self) -> list[float]:
         scale = LIKELY * self.rows.null.prediction_scale
         squares = np.maximum(cast(Array, self.rows.squares)[self.columns], TINY)
-        return cast(list, [scale] * self.rows.n_outputs + (scale / np.sqrt(squares)).tolist())
+        return [scale] * self.rows.n_outputs + (scale / np.sqrt(squares)).tolist()
 
     # Dual points
 

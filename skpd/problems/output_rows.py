@@ -11,7 +11,7 @@ its own task only. The vector of coefficients has the rows of W one after the ot
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class RowsOfOutputs(RowsInMemory):
 
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Array:
         moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
-        return cast(Array, np.asarray(intercept) + moved)
+        return np.asarray(intercept) + moved
 
     def rows_of(self, samples: Indices) -> Indices:
         return self.design.rows_of(samples)

@@ -13,7 +13,6 @@ model, at alpha divided by the sum of the other weights.
 """
 
 from math import inf, sqrt
-from typing import cast
 
 import numpy as np
 
@@ -115,4 +114,4 @@ def inactive_rows(problem: ProblemParts, lower: Array, upper: Array) -> Mask:
         return np.zeros(0, dtype=bool)
     margin = ROUNDED * (1.0 + np.abs(lower) + np.abs(upper))
     flat = [loss.gradient(y, end) == 0.0 for end in (lower - margin, upper + margin)]
-    return cast(Mask, np.logical_and(*flat))
+    return np.logical_and(*flat)

@@ -281,7 +281,7 @@ class Problem(ProblemParts):
 
     def dual_table(self, dual_coef: DualVector) -> Array:
         """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
-        return cast(Array, self.rows.dual_table(self._of_rows(dual_coef)))
+        return self.rows.dual_table(self._of_rows(dual_coef))
 
     def _of_rows(self, theta: DualVector) -> DualVector:
         """The part of a dual vector that belongs to the rows, which multipliers may follow."""
@@ -290,7 +290,7 @@ class Problem(ProblemParts):
     def zero_dual(self, theta: DualVector) -> DualVector:
         if self.constraints is not None:
             return np.zeros(self.n_samples + len(self.constraints))
-        return cast(DualVector, self.rows.zero_dual(theta))
+        return self.rows.zero_dual(theta)
 
     def distances_of_products(self, gap: float) -> Array | None:
         if self.constraints is not None:

@@ -51,14 +51,14 @@ class FreeConstant(FreeDirections):
         """The free columns in their units, without what the loss ignores."""
         table, _ = self._in_units
         return (
-            cast(Array, cast(StructuredLossOfRows, self.rows.loss).without_means(table))
+            cast(StructuredLossOfRows, self.rows.loss).without_means(table)
             if len(self.columns)
             else table
         )
 
     @cached_property
     def squares(self) -> Array:
-        return cast(Array, self.rows.weights @ (self.table * self.table))
+        return self.rows.weights @ (self.table * self.table)
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return self._intercepts(upper, 0.0)
@@ -220,7 +220,7 @@ class RowsOfScores(Rows):
         return replace(self, design=self.design.rows(rows), loss=loss)
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
-        return cast(Array | None, self.design.shift_of_columns(self.loss.weights))
+        return self.design.shift_of_columns(self.loss.weights)
 
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         return intercept
@@ -315,7 +315,7 @@ class RowsOfScores(Rows):
     def null_gradient(self) -> Array:
         """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
-        return cast(Array, self.design.rmatvec(self.loss.weights * theta))
+        return self.design.rmatvec(self.loss.weights * theta)
 
     # The derivative of the loss in the intercept at the best constant.
     null_slope = computed(lambda self: self.slope_of(self.null_point.dual_coef)[0])

@@ -17,7 +17,7 @@ fewer edges than there are nodes.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -137,14 +137,14 @@ class FreeGroups:
         more = ridge * self._of_weights + TINY
         if self._is_small:
             f: Any = np.linalg.solve(self._system(h) + np.diag(more), right_side)
-            return cast(Array, f)
+            return f
         between = self._between(h)
         across, diagonal = between.T, self.sums(h) + more
         inverse = 1.0 / diagonal
 
         def product(x: Array) -> Array:
             f, g = x[: self.n_left], x[self.n_left :]
-            return cast(Array, diagonal * x + np.append(between @ g, across @ f))
+            return diagonal * x + np.append(between @ g, across @ f)
 
         return conjugate_gradients(
             product, lambda x: inverse * x, right_side, max_iter=LINEAR_STEPS, share=accuracy**2
@@ -221,7 +221,7 @@ class FreeGroups:
         n = self.n_left + self.n_right
         graph = sp.coo_array((np.ones(len(tails), dtype=np.int8), (tails, heads)), shape=(n, n))
         _, part = connected_components(graph, connection="strong")
-        return cast(Mask, part[left] == part[right])
+        return part[left] == part[right]
 
     @cached_property
     def least_strong_weight(self) -> float:

@@ -31,7 +31,7 @@ class EntriesModel(LowRankModel):
         self.square_of_map = 2.0 if self.has_free else 1.0
 
     def image(self, x: Factors) -> Array:
-        return cast(Array, self.design.to_rows(self.design.entries(x.U, x.V)))
+        return self.design.to_rows(self.design.entries(x.U, x.V))
 
     def gradient(self, theta: Array) -> Any:
         return self.design.sparse(self.design.of_rows(self.weights * theta))

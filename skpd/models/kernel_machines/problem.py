@@ -210,7 +210,7 @@ class KernelMachine:
         x = self.problem.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
         norms = self.design.norms_of_functions(point.coef)
-        return cast(Array, np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0))
+        return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
 
     # Factors
 

@@ -1,14 +1,13 @@
 """The scores of ordered classes, and dual points whose sums over free coefficients vanish."""
 
 from functools import cached_property
-from typing import cast
 
 from ...certificates.interface import DualPoint
 from ...penalties import Penalty, Separable
 from ...problems.interfaces import Free, ProblemParts
 from ...problems.problem import Problem
 from ...problems.structured_rows import FreeConstant, RowsOfScores, StructuredPoint
-from .losses import OrdinalLoss, ThresholdDual
+from .losses import OrdinalLoss
 from .threshold_problem import orthogonal_dual, rows_of_thresholds
 
 
@@ -35,7 +34,7 @@ class FreeBesideThresholds(FreeConstant):
 
     def balanced_beside(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         design, rows = self.rows.design, self._threshold_rows
-        theta = cast(ThresholdDual, point.theta)
+        theta = point.theta
         moved = orthogonal_dual(theta, rows, design, self.columns)
         return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
 

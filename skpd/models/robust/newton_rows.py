@@ -12,7 +12,6 @@ curvature where that is not a corner of the triangle. Vectors of unknowns are (w
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import cast
 
 import numpy as np
 
@@ -113,7 +112,7 @@ class SmoothedRows:
 
     def margins_of(self, x: Array) -> Array:
         """The margins of a model, or their changes along a direction."""
-        return cast(Array, self.y * (self.design.matvec(np.ascontiguousarray(x[:-2])) + x[-2]))
+        return self.y * (self.design.matvec(np.ascontiguousarray(x[:-2])) + x[-2])
 
     @property
     def flip(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class FreeOfHazards(FreeConstant):
     rows: RowsAtRisk
 
     def balanced_beside(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
-        dual, distance = cast(RiskDual, point.theta), 0.0
+        dual, distance = point.theta, 0.0
         if dual.share != 1.0:  # it is not the gradient at its scores
             return point
         features = to_balance(problem, dual.theta)

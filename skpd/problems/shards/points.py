@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class SummedPoint(RowPoint):
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        return cast(tuple[Array, Array], self.sums(precise)[f"{self._prefix}products"].bounded)
+        return self.sums(precise)[f"{self._prefix}products"].bounded
 
     def sums_without_products(self) -> list[Sum]:
         if not self.problem.fit_intercept:

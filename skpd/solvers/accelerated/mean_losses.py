@@ -92,7 +92,7 @@ class LossesOfRows(LossesOfValues):
 
     def _sums(self, rows: Array) -> Array:
         table = rows.reshape(-1, self.n_outputs)
-        return cast(Array, np.ones(len(table)) @ table)
+        return np.ones(len(table)) @ table
 
     def gradient(self) -> Array:
         rows = self._slopes.astype(self.dtype)

@@ -1,7 +1,6 @@
 """Terms of absolute values of coefficients, whose bounds t are eliminated from a Newton step."""
 
 from abc import abstractmethod
-from typing import cast
 
 import numpy as np
 
@@ -144,7 +143,7 @@ class SquaredSums(Sizes):
 
     def _bound_step(self, alone: Array, dx: Array) -> Array:
         slope_step = self.coupling * self.groups.sums(alone)
-        return cast(Array, alone - self.groups.spread(slope_step) / self.sums)
+        return alone - self.groups.spread(slope_step) / self.sums
 
 
 class SumEpigraph(Sizes):
@@ -198,7 +197,7 @@ class SumEpigraph(Sizes):
         out[self.tau_index] += self.l1 * float(np.sum(self.alone))
 
     def _bound_step(self, alone: Array, dx: Array) -> Array:
-        return cast(Array, alone - self.l1 * dx[self.tau_index] / self.sums)
+        return alone - self.l1 * dx[self.tau_index] / self.sums
 
     def set_step(self, dx: Array) -> None:
         super().set_step(dx)

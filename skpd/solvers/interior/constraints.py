@@ -1,6 +1,6 @@
 """Linear constraints on the coefficients as terms of a programme."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -58,4 +58,4 @@ def _independent(matrix: Array, rows: Indices) -> Indices:
         return rows
     _, triangle, order = qr(matrix[rows].T / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
-    return cast(Indices, rows[order[: len(diagonal)][diagonal > SAME]])
+    return rows[order[: len(diagonal)][diagonal > SAME]]

@@ -6,7 +6,7 @@ is eliminated from a Newton step. The remaining block is R'R, and its root R is 
 """
 
 from math import inf
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -263,7 +263,7 @@ def _root_of_spread(r: Array) -> Array:
     """The roots diag(sqrt(r)) (I - 1 r' / sum(r)) of diag(r) - r r' / sum(r), for rows r."""
     shares = r / np.sum(r, axis=1, keepdims=True)
     centred = np.eye(r.shape[1]) - shares[:, np.newaxis]
-    return cast(Array, np.sqrt(r)[:, :, np.newaxis] * centred)
+    return np.sqrt(r)[:, :, np.newaxis] * centred
 
 
 class LargestScores(Maxima, DualTerm):

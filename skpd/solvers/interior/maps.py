@@ -4,7 +4,7 @@ The unknowns are the coefficients, the intercept if there is one, and additional
 penalty (such as the height of an epigraph), in this order.
 """
 
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -122,7 +122,7 @@ class WithColumn(Map):
         self.image, self.column, self.place = image, column, place
 
     def times(self, x: Array) -> Array:
-        return cast(Array, self.image.times(x) + x[self.place] * self.column)
+        return self.image.times(x) + x[self.place] * self.column
 
     def add_adjoint(self, v: Array, out: Array) -> None:
         self.image.add_adjoint(v, out)

@@ -1,7 +1,6 @@
 """Linear systems of Newton steps with a matrix over the rows, for data of many features."""
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,8 +53,8 @@ class RowSystem(NewtonSystem):
     def _of_root(self, v: Array) -> Array:
         """The product R v, for a vector or a table."""
         if self.blocks is None:
-            return cast(Array, (self.roots[:, 0, 0] * v.T).T)
-        return cast(Array, (self.roots @ v.reshape(*self.roots.shape[:2], -1)).reshape(v.shape))
+            return (self.roots[:, 0, 0] * v.T).T
+        return (self.roots @ v.reshape(*self.roots.shape[:2], -1)).reshape(v.shape)
 
     def _with_intercepts(self, of_coefficients: Array) -> Array:
         """A vector over the coefficients, and 0 for the columns of intercepts."""

@@ -13,7 +13,7 @@ are eliminated last, so that C need not be positive definite.
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,18 +33,18 @@ def cholesky(matrix: Array) -> Array:
         np.fill_diagonal(matrix, diagonal * (1.0 + regularisation))
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info == 0:
-            return cast(Array, factor)
+            return factor
     raise LinAlgError("a Newton system is not positive definite")
 
 
 def solved(factor: Array, right: Array) -> Array:
     """The solution of a system with the given lower Cholesky factor."""
     solution, _ = dpotrs(factor, right, lower=1)
-    return cast(Array, solution)
+    return solution
 
 
 def _dense(table: Table) -> Array:
-    return cast(Array, table.toarray() if sp.issparse(table) else table)
+    return table.toarray() if sp.issparse(table) else table
 
 
 class OutputRows(NamedTuple):
@@ -109,7 +109,7 @@ class NewtonSystem(ABC):
             return self.h[:, np.newaxis, np.newaxis]
         H, outputs = np.swapaxes(self.blocks, 1, 2) @ self.blocks, np.arange(len(self.outputs))
         H[:, outputs, outputs] += self.h.reshape(-1, len(outputs))
-        return cast(Array, H)
+        return H
 
     def border(self, place: int) -> Array:
         """The column of B of the border with the index ``place``, which may be changed."""
@@ -281,7 +281,7 @@ class FeatureSystem(NewtonSystem):
         if self.factors:  # Woodbury's identity for the groups
             solution = self._of_outputs(right)
             inside = (self.scales * (self.ties.T @ solution).T).T
-            return cast(Array, solution + self.solved_ties @ np.linalg.solve(self.small, inside))
+            return solution + self.solved_ties @ np.linalg.solve(self.small, inside)
         solution = solved(self.factor, right)
         if self.root is not None:
             left = right - self.root.T @ (self.root @ solution)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -228,7 +228,7 @@ class Maxima(NumberPairs):
 
     def _sums(self, pairs: Array) -> Array:
         """The sums over the scores of each group."""
-        return cast(Array, np.sum(pairs, axis=self.axis, keepdims=True))
+        return np.sum(pairs, axis=self.axis, keepdims=True)
 
     def _spread(self, bounds: Array) -> Array:
         """The bound of the group of each score."""

@@ -9,7 +9,6 @@ G' Z G = G^-1 S G^-T = diag(lambda).
 """
 
 from math import inf, sqrt
-from typing import cast
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -29,11 +28,11 @@ class _Scaling:
 
     def of_dual(self, change: Array) -> Array:
         """The scaled multiplier G' change G."""
-        return cast(Array, self.matrix.T @ change @ self.matrix)
+        return self.matrix.T @ change @ self.matrix
 
     def of_slack(self, scaled: Array) -> Array:
         """The slack G scaled G' of a scaled matrix."""
-        return cast(Array, self.matrix @ scaled @ self.matrix.T)
+        return self.matrix @ scaled @ self.matrix.T
 
     def centering(self, mu: float | None, predictor: tuple[Array, Array] | None) -> Array:
         """The sum of the scaled steps of slack and multiplier that gives a Jordan product of mu.
@@ -48,7 +47,7 @@ class _Scaling:
         if predictor is not None:
             second = predictor[0] @ predictor[1]
             product -= 0.5 * (second + second.T)
-        return cast(Array, 2.0 * product / (values + values[:, np.newaxis]))
+        return 2.0 * product / (values + values[:, np.newaxis])
 
     def largest_step(self, scaled: Array) -> float:
         """The largest t with diag(lambda) + t scaled positive semidefinite."""
@@ -150,7 +149,7 @@ class TraceNorm(Pairs[Array]):
         table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
         rows = (table * self.counts).reshape(len(self.coef), -1)
         if self.tau_index is None:
-            return cast(Array, rows)
+            return rows
         return np.vstack([rows, 0.5 * (G.T @ G)[self.pairs] * self.counts])
 
     def _inverse(self, coef: Array) -> Array:
@@ -161,7 +160,7 @@ class TraceNorm(Pairs[Array]):
         """The product R^-1 right, or with form "T" the product with the inverse transpose."""
         n = len(self.coef)
         root = self.root[:n, :n]
-        return cast(Array, solve_triangular(root, right, trans=form, check_finite=False))
+        return solve_triangular(root, right, trans=form, check_finite=False)
 
     def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
         mu = None if mu is None else self.share * mu

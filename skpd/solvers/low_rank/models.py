@@ -5,7 +5,7 @@ No array of the size of the matrix is formed, and gradients are linear maps.
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
@@ -69,7 +69,7 @@ class LowRankModel(SmoothModel):
         for _ in range(rounds if self.has_free else 0):
             theta = loss.gradient(y, self.shifted(image, free))
             free = free - self.free_step(theta) / loss.smoothness
-        return cast(Array, free)
+        return free
 
     def proximal_step(self, y: Factors, curvature: float) -> Factors:
         towards = Sum(y, -1.0 / curvature, self.slope)
@@ -103,7 +103,7 @@ def _largest_among(vectors: Array, products: Array) -> Array | None:
     square = products.T @ products
     if not np.isfinite(square).all():
         return None
-    return cast(Array | None, vectors @ np.linalg.eigh(square)[1][:, -1])
+    return vectors @ np.linalg.eigh(square)[1][:, -1]
 
 
 class OutputsModel(LowRankModel):

@@ -8,7 +8,7 @@ without curvature: for losses of classes, adding a number to all outputs does no
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -46,7 +46,7 @@ class _Entrywise(Preconditioner):
         return self.inverse * table
 
     def between(self, rows: Indices, u: Array) -> Array:
-        return cast(Array, np.sum(u * u * self.inverse[rows], axis=1))
+        return np.sum(u * u * self.inverse[rows], axis=1)
 
 
 class _Rowwise(Preconditioner):
@@ -75,7 +75,7 @@ class _Rowwise(Preconditioner):
 
     def between(self, rows: Indices, u: Array) -> Array:
         inverse = self.inverse[np.searchsorted(self.support, rows)]
-        return cast(Array, np.sum(inverse * (u @ self.outputs) ** 2, axis=1))
+        return np.sum(inverse * (u @ self.outputs) ** 2, axis=1)
 
 
 class _Averaged(Preconditioner):
@@ -120,11 +120,11 @@ class _Averaged(Preconditioner):
         units[positions, np.arange(len(rows))] = 1.0
         inverse = cho_solve(self._factor, units, check_finite=False)[positions]
         if not self.common:
-            return cast(Array, inverse * (u @ u.T))
+            return inverse * (u @ u.T)
         mean = np.mean(u, axis=1)
         products = inverse * ((u - mean[:, np.newaxis]) @ u.T)
         products.ravel()[:: len(rows) + 1] += u.shape[1] * mean**2 / self.ridge[positions, 0]
-        return cast(Array, products)
+        return products
 
 
 def preconditioner_on_rows(

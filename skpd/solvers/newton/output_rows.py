@@ -1,6 +1,6 @@
 """The rows of several outputs in memory, with the interface of the method of multipliers."""
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class OutputRows(InMemory):
         z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
         if self.gram.ones:
             z = z + self.design.spread(variables[n_coefficients:])
-        return cast(Array, z)
+        return z
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
         product, _ = problem.products(self.derivative, problem.regularisation.threshold, coef)

@@ -82,7 +82,7 @@ class ShardedRows(AllRows):
                 ranges = rows.shards.sums(partial(dual_range, cutoff=cutoff))
                 longest = float(ranges["range"].value)
             if start is not None:
-                theta = cast(RemoteVector, problem.plain_dual(start.dual_coef))
+                theta = problem.plain_dual(start.dual_coef)
             else:
                 theta = RemoteVector(problem.n_samples, RemoteDualPoint(cutoff=cutoff))
         gram = SharedGram(bool(problem.fit_intercept))
@@ -130,7 +130,7 @@ class ShardedRows(AllRows):
         """The matrix X_W' diag(h) X_W for the second derivatives h."""
         at, ones = self._smoothing_point(), self.gram.ones
         matrix = partial(curvature, at=at, columns=columns, ones=ones)
-        return cast(Array, self.shards.sums(matrix)["matrix"])
+        return self.shards.sums(matrix)["matrix"]
 
     @property
     def n_curved(self) -> int:
@@ -154,7 +154,7 @@ class ShardedRows(AllRows):
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
         at = SmoothingPoint(self._before, self.multipliers.point, sigma)
         along = partial(slopes, at=at, direction=self._along, lengths=lengths)
-        return cast(list[float], self.shards.sums(along)["slopes"].tolist())
+        return self.shards.sums(along)["slopes"].tolist()
 
     def go_back(self, length: float) -> None:
         self.w = self._before + length * self._along

@@ -11,7 +11,7 @@ the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A lo
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 
@@ -202,7 +202,7 @@ class _Objectives(PrimalObjectives):
         parts = np.concatenate([w, -w]).clip(0.0) / self.problem.penalty.l1_radius
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
         spread = 0.1  # a share of the weight for all variables, as those of 0 would stay 0
-        return cast(Array, (1.0 - spread) * x / np.sum(x) + spread / len(x))
+        return (1.0 - spread) * x / np.sum(x) + spread / len(x)
 
     def coef(self, x: Array) -> Array:
         if not self.entropic:

@@ -25,7 +25,7 @@ An iteration is an epoch, in which as many coordinates are drawn as there are, u
 from collections import deque
 from collections.abc import Callable
 from numbers import Real
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -81,7 +81,7 @@ def coordinate_descent(
             totals.popleft()
         before, sums = totals[0]
         totals.append((t, now))
-        return cast(Array, (now - sums) / ((t - before) * steps))
+        return (now - sums) / ((t - before) * steps)
 
     steps = descent.n_coordinates
     _iterate(context, side, averaged=averaged if average else None)
