@@ -74,9 +74,8 @@ class GramMatrices:
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     # What `OutputColumns` says of its entries: all are in the working set, with their ridge in the
-    # matrices, and a shift of all outputs has a curvature.
+    # matrices.
     ridge: ClassVar[Array] = np.zeros((1, 1))
-    is_shift_free: ClassVar[bool] = False
 
     @property
     def mask(self) -> Mask:
@@ -86,22 +85,6 @@ class GramMatrices:
     def diagonal(self) -> Array:
         """The diagonals of the matrices, of shape (n, n_outputs)."""
         return np.einsum("iik->ik", self.matrices) * np.ones(self.n_outputs)
-
-    @property
-    def averaged(self) -> Array:
-        """The mean of the matrices over the outputs."""
-        return np.asarray(np.mean(self.matrices, axis=2))
-
-    @property
-    def scales(self) -> Array:
-        """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        return np.asarray(np.mean(self.diagonal, axis=1))
-
-    @property
-    def between_outputs(self) -> Array:
-        """The relative sizes of the matrices, as a diagonal matrix."""
-        sizes = np.sum(self.diagonal, axis=0)
-        return np.diag(sizes / max(float(np.mean(sizes)), np.finfo(float).tiny))
 
 
 @dataclass
@@ -177,36 +160,11 @@ class OutputColumns:
         table = self._and_ones(np.column_stack(columns), self.d)
         return np.where(self.mask, table, 0.0)
 
-    @property
-    def n_outputs(self) -> int:
-        return self.d.shape[1]
-
-    @cached_property
-    def scales(self) -> Array:
-        """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        weights = np.sum(self.d - self.e * self.e, axis=1)
-        shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
-        squares = self.subset.rmatvec_square(shares)
-        return np.append(squares, 1.0) if self.ones else squares
-
     @cached_property
     def is_shift_free(self) -> bool:
         """Whether adding a number to all outputs of a feature has no curvature up to rounding."""
         left = self.d - self.e * np.sum(self.e, axis=1, keepdims=True)
         return bool(np.max(np.abs(left)) <= SHIFT_FREE * np.max(self.d))
-
-    @property
-    def between_outputs(self) -> Array:
-        """The sum C of the Hessians of the rows, of shape (n_outputs, n_outputs)."""
-        return np.diag(np.sum(self.d, axis=0)) - self.e.T @ self.e
-
-    @cached_property
-    def averaged(self) -> Array:
-        """The average over the outputs of their curvatures, a matrix over the features."""
-        if self.gram is not None:
-            return self.gram / self.n_outputs
-        weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
-        return self.design.gram(weights, self.features, self.ones)
 
     @cached_property
     def shares(self) -> Array:

@@ -5,21 +5,19 @@ D = a / ||p||.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices, Mask
 from ...designs.conjugate_gradients import conjugate_gradients
 from ...designs.outputs_curvature import GramMatrices, OutputColumns
-from .output_preconditioners import (
-    preconditioner_of_squares,
-    preconditioner_on_rows,
-    without_rows,
-)
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
+
+Preconditioner = Callable[[Array], Array]
 
 
 def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) -> Array:
@@ -30,7 +28,7 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     def times(V: Array) -> Array:
         return H.times(V) + ridge * V
 
-    right, precondition = -(G + ridge * W), preconditioner_of_squares(H, ridge).times
+    right, precondition = -(G + ridge * W), partial(np.multiply, _inverse(H, H.mask, ridge))
     steps = QUADRATIC.most_linear_steps
     return conjugate_gradients(times, precondition, right, max_iter=steps, target=tol).solution
 
@@ -65,15 +63,42 @@ def newton_step(
         product[~inside] = 0.0
         return product
 
-    on_rows = preconditioner_on_rows(H, inside, support, ridge)
-    precondition: Callable[[Array], Array] = on_rows.times
-    curved = np.flatnonzero(D > 0.0)
-    if len(curved):
-        precondition = without_rows(on_rows, support[curved], D[curved], u[curved])
+    inverse, curved = _inverse(H, inside, ridge), np.flatnonzero(D > 0.0)
+    precondition = _without_rows(inverse, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     max_iter = SETTINGS.most_linear_steps
     found = conjugate_gradients(times, precondition, -slope, max_iter=max_iter, target=target)
     return _move_along(H.times, P, R, terms, found.solution)
+
+
+def _inverse(H: GramMatrices | OutputColumns, inside: Mask, ridge: Array) -> Array:
+    """The inverse of the diagonal of the curvature plus a ridge; 0 outside, and where it is 0.
+
+    The mean curvature of all outputs, or that of each row times one of outputs, took .99 of the
+    time in the geometric mean of 92 fits.
+    """
+    diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
+    return np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
+
+
+def _without_rows(inverse: Array, rows: Indices, D: Array, u: Array) -> Preconditioner:
+    """The products with the inverse of M - sum_j D_j (e_j u_j')(e_j u_j')', for a diagonal M.
+
+    The second derivative D_j (I - u_j u_j') of a row's norm is 0 along the row u_j. Woodbury's
+    identity gives a number for each row. Where D_j is large, this direction determines the number
+    of steps of conjugate gradients.
+    """
+    system = 1.0 / D - np.sum(u * u * inverse[rows], axis=1)
+    if not (len(rows) and np.all(system > 0.0)):
+        return partial(np.multiply, inverse)
+
+    def times(table: Array) -> Array:
+        out = inverse * table
+        right = np.sum(u * out[rows], axis=1) / system
+        out[rows] += inverse[rows] * right[:, np.newaxis] * u
+        return out
+
+    return times
 
 
 def _move_along(

@@ -194,8 +194,6 @@ class OutputQuadraticSettings:
 
     # Sweeps if each reads X; they find the support, and conjugate gradients the values
     sweeps_by_products: int = 1
-    # The most rows for a preconditioner whose cost is cubic in their number
-    newton_rows: int = 600
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
@@ -203,9 +201,6 @@ class OutputQuadraticSettings:
     # increases
     bound_increase: float = 1.1
     most_bounds: int = 20
-    # The least curvature in a preconditioner, relative to the largest of a row, for directions
-    # whose only curvature is that of a penalty
-    least_curvature: float = 1e-8
     # The relative residual at which conjugate gradients stop, and the largest number of steps
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100
