@@ -24,7 +24,6 @@ def dense(times, shape):
     return np.array([np.ravel(times(unit)) for unit in units]).T
 
 
-
 @pytest.mark.parametrize("scale", [1.0, 300.0])
 def test_derivatives_of_the_softmax(scale, rng):
     n, K = 130, 5

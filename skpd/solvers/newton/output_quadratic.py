@@ -4,7 +4,6 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,39 +67,19 @@ def minimise_by_products(
     if H.gram is not None:
         _minimise_by_gram(H, G, P, terms, tol)
         return np.append(P[entries], P[n_features:])
-    if H.e.any():  # the sweeps have bounds on the curvature of a row
-        _take_turns(H, G, P, terms, tol, QUADRATIC.most_rounds, SETTINGS.sweeps_by_products)
-    else:
-        _minimise_exactly(H, G, P, terms, tol)
+    # for losses that couple outputs, sweeps have bounds on the curvature of a row
+    sweeps = SETTINGS.sweeps_by_products if H.e.any() else QUADRATIC.sweeps_by_columns
+    _take_turns(H, G, P, terms, tol, sweeps)
     return np.append(P[entries], P[n_features:])
 
 
-def _minimise_exactly(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:
-    """Update P to a minimiser, by proximal points where H is singular (Rockafellar, 1976)."""
-    ridge = QUADRATIC.proximal_ridge * float(np.mean(H.diagonal[H.mask]))
-    damped, sweeps = replace(H, ridge=H.ridge + ridge * H.mask), QUADRATIC.sweeps_by_columns
-    R, settled = _take_turns(H, R, P, terms, tol, QUADRATIC.rounds, sweeps)
-    for _ in range(0 if settled else QUADRATIC.most_rounds):
-        before = P.copy()
-        R, _ = _take_turns(damped, R, P, terms, tol, QUADRATIC.most_rounds, sweeps)
-        pull = ridge * (P - before)
-        R -= pull
-        if np.max(np.abs(pull), initial=0.0) <= tol:
-            break
-
-
 def _take_turns(
-    H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float, rounds: int, sweeps: int
-) -> tuple[Array, bool]:
-    """Update P by sweeps and Newton steps in turns; return the gradient and whether they end.
-
-    R is the gradient at the start.
-    """
+    H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float, sweeps: int
+) -> None:
+    """Update P by sweeps and Newton steps in turns; R is the gradient at the start."""
     W, U = P.copy(), np.zeros(H.d.shape)
-    settled = False
-    for _ in range(rounds):
-        settled = H.descend(R, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol
-        if settled:
+    for _ in range(QUADRATIC.most_rounds):
+        if H.descend(R, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol:
             break
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
             _shift_to_zero(P[: len(H.features)])
@@ -109,7 +88,6 @@ def _take_turns(
             U += H.of_rows(H.predictions(P - before))
         else:
             sweeps = QUADRATIC.sweeps_by_columns
-    return R + H.gradient(U) + H.ridge * (P - W), settled
 
 
 def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:
