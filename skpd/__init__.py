@@ -4,9 +4,9 @@ from ._version import VERSION, show_versions
 from .certificates import Certificate, Certificates
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
-from .estimators.costs import GammaPD, TweediePD
 from .estimators.counts import PoissonPD
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
+from .estimators.gamma_tweedie import GammaPD, TweediePD
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
 from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD

@@ -11,7 +11,7 @@ from pathlib import Path
 import joblib
 from sklearn.base import is_regressor
 
-from ._fit_data import ESTIMATORS, check_targets, choose, fit, make_estimator
+from ._command_line_fits import ESTIMATORS, check_targets, choose, fit, make_estimator
 from ._print_fits import describe, report
 from ._read_files import examples, read
 from ._version import VERSION

@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from ..estimators import costs, counts, elastic_net, group_lasso, lasso, logistic, regression, svm
+from ..estimators import counts, elastic_net, group_lasso, lasso, logistic, regression, svm
+from ..estimators import gamma_tweedie as costs
 from .model_bases import ClassifierOnDask, MeansOnDask, RegressorOnDask
 
 __all__ = [

@@ -10,7 +10,7 @@ from .._typing import Array
 Product = Callable[[Array], Array]
 
 
-class Iterate(NamedTuple):
+class LinearIterate(NamedTuple):
     """An approximate solution of a linear system.
 
     Attributes
@@ -27,7 +27,7 @@ class Iterate(NamedTuple):
 def conjugate_gradients(
     product: Product, precondition: Product, right: Array, *, max_iter: int, share: float = 0.0,
     target: float = -1.0,
-) -> Iterate:  # fmt: skip
+) -> LinearIterate:  # fmt: skip
     """The approximate solution of H x = right, started at 0.
 
     Parameters
@@ -48,17 +48,17 @@ def conjugate_gradients(
     first, before = np.nan, 1.0
     for k in range(max_iter):
         if target >= 0.0 and float(np.max(np.abs(residual))) <= target:
-            return Iterate(solution, residual, k)
+            return LinearIterate(solution, residual, k)
         z = precondition(residual)
         size = float(np.vdot(residual, z))
         first = size if k == 0 else first
         if not size > share * first:
-            return Iterate(solution, residual, k)
+            return LinearIterate(solution, residual, k)
         direction, before = z + size / before * direction, size
         image = product(direction)
         bend = float(np.vdot(direction, image))
         if not bend > 0.0:
-            return Iterate(solution, residual, k)
+            return LinearIterate(solution, residual, k)
         length = size / bend
         solution, residual = solution + length * direction, residual - length * image
-    return Iterate(solution, residual, max_iter)
+    return LinearIterate(solution, residual, max_iter)

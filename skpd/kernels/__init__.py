@@ -1,6 +1,6 @@
 """The compiled functions: products with the data, passes over the rows and projections."""
 
-from . import _build
+from . import _locate_module as _build
 
 try:
     from ._kernels import *  # noqa: F403 (the compiled module says what it exports)

@@ -36,7 +36,7 @@ class PathSelection(CallbackSupportMixin, Generic[Paths]):
     """Base class of estimators that choose alpha by the models of paths on folds."""
 
     @abstractmethod
-    def _keep(self, paths: FollowedPaths, folds: Paths) -> str:
+    def _choose_alpha(self, paths: FollowedPaths, folds: Paths) -> str:
         """Set the attributes of the finished fits in place of those of an earlier fit.
 
         Returns
@@ -61,7 +61,7 @@ class PathSelection(CallbackSupportMixin, Generic[Paths]):
             max_subtasks=n_paths + 1, sequential_subtasks=folds.n_threads == 1
         ).call_on_fit_task_begin(**task)
         paths = self._follow_folds(folds, context)
-        progress = self._keep(paths, folds)
+        progress = self._choose_alpha(paths, folds)
         if paths.interrupted:
             raise KeyboardInterrupt(progress)
         at_end: FitTask = {"reconstruction_attributes": {}}
@@ -263,7 +263,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         """The fitted attributes that hold the errors of the models on the folds."""
         return {"mse_path_": 2.0 * losses}
 
-    def _keep(self, paths: FollowedPaths, folds: LossFolds) -> str:
+    def _choose_alpha(self, paths: FollowedPaths, folds: LossFolds) -> str:
         fold_paths.forget_fit(self, but=self._of_data)
         grids, n_folds = paths.grids, len(folds.folds)
         starts = range(0, len(paths.certificates), n_folds)

@@ -316,7 +316,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             problems,
         )  # fmt: skip
 
-    def _keep(self, paths: FollowedPaths, folds: ScoredFolds) -> str:
+    def _choose_alpha(self, paths: FollowedPaths, folds: ScoredFolds) -> str:
         parameter = split_pipeline(self.estimator)[1]._path_parameter
         (self.alphas_,), self.cv_results_ = paths.grids, cv_results(paths, parameter)
         mean = self.cv_results_["mean_test_score"]

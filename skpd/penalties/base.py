@@ -304,11 +304,11 @@ class Penalty(Value, ABC):
         """
         raise NotImplementedError
 
-    def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
+    def with_extra_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
         """The penalty R(w) + weight abs(t) of w and one more coefficient t.
 
-        None where there is no class for it. `skpd.penalties.weighted.with_coefficient` extends a
-        sum over coefficients by its terms.
+        None where there is no class for it. `skpd.penalties.weighted.with_extra_coefficient`
+        extends a sum over coefficients by its terms.
         """
         return None
 

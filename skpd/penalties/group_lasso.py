@@ -202,7 +202,7 @@ class GroupL2(_Grouped):
         bound = self._for_length_of(v)
         return bound._largest_quotient(bound._partition.norms(v))
 
-    def with_coefficient(self, n_features: int, weight: float) -> "GroupL2 | None":
+    def with_extra_coefficient(self, n_features: int, weight: float) -> "GroupL2 | None":
         bound = self.for_n_features(n_features)
         labels = np.append(bound.labels, bound.partition.n_groups)
         # labels are taken in the order in which they first appear
@@ -274,7 +274,7 @@ class NonNegativeGroupL2(GroupL2):
         super().add_cones(cones, alpha)
         cones.add_separable(lower=0.0)
 
-    def with_coefficient(self, n_features: int, weight: float) -> None:
+    def with_extra_coefficient(self, n_features: int, weight: float) -> None:
         return None  # the last coefficient would be negative too
 
 

@@ -184,7 +184,7 @@ class L2Norm(_OfAll):
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_group_norms(np.array([0, cones.n_coefficients]), np.array([alpha]))
 
-    def with_coefficient(self, n_features: int, weight: float) -> GroupL2:
+    def with_extra_coefficient(self, n_features: int, weight: float) -> GroupL2:
         return GroupL2([n_features, 1], weights=[1.0, weight])
 
 

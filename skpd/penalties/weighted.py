@@ -164,7 +164,7 @@ def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
 
 
 @dataclass(frozen=True, eq=False)
-class WithCoefficient(Penalty):
+class WithExtraCoefficient(Penalty):
     """The penalty R(w) + weight |t| of coefficients w, followed by t.
 
     Parameters
@@ -182,7 +182,7 @@ class WithCoefficient(Penalty):
     is_finite = attribute_of_part("penalty.is_finite")
     free_features = attribute_of_part("penalty.free_features")
 
-    def for_n_features(self, n_features: int) -> "WithCoefficient":
+    def for_n_features(self, n_features: int) -> "WithExtraCoefficient":
         return replace(self, penalty=self.penalty.for_n_features(n_features - 1))
 
     def value(self, w: Array) -> float:
@@ -224,14 +224,15 @@ class WithCoefficient(Penalty):
         return abs(float(v[..., -1].flat[0])) / self.weight
 
 
-def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalty:
+def with_extra_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalty:
     """The penalty R(w) + weight |t| of the coefficients (w, t), of length n_features + 1.
 
     Parameters
     ----------
     penalty : Penalty
-        R: a sum over single coefficients, or a penalty with a method `Penalty.with_coefficient`;
-        with a weight greater than 0 any penalty that leaves no level free.
+        R: a sum over single coefficients, or a penalty with a method
+        `Penalty.with_extra_coefficient`; with a weight greater than 0 any penalty that leaves no
+        level free.
     n_features : int
         The number of coefficients that R has.
     weight : float
@@ -246,9 +247,9 @@ def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalt
         l1, l2, lower, upper = (np.broadcast_to(term, n_features) for term in penalty.terms)
         l1, l2 = np.append(l1, weight), np.append(l2, 0.0)
         return Separable(l1, l2, np.append(lower, -inf), np.append(upper, inf))
-    extended: Penalty | None = penalty.with_coefficient(n_features, weight)
+    extended: Penalty | None = penalty.with_extra_coefficient(n_features, weight)
     if extended is None and weight > 0.0 and not penalty.free_level:
-        extended = WithCoefficient(penalty, weight)
+        extended = WithExtraCoefficient(penalty, weight)
     if extended is None:
         raise ValueError(
             "The penalty must be a sum over single coefficients (L1, SquaredL2, ElasticNet, "

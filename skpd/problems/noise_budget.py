@@ -27,7 +27,7 @@ from ..certificates.relative_gaps import ROUNDING
 from ..losses import Hinge, Loss
 from ..penalties import Structure
 from ..penalties.increasing_functions import bisected
-from ..penalties.weighted import with_coefficient
+from ..penalties.weighted import with_extra_coefficient
 from .in_memory import RowsInMemory
 from .interfaces import Dual, ProblemParts
 from .lifts import Lift
@@ -72,10 +72,10 @@ class NoiseBudget(Lift):
         Raises
         ------
         ValueError
-            If the penalty is not one that `with_coefficient` takes.
+            If the penalty is not one that `with_extra_coefficient` takes.
         """
         of_model = self.regularisation
-        penalty = with_coefficient(of_model.penalty, self.n_features, self.share / alpha)
+        penalty = with_extra_coefficient(of_model.penalty, self.n_features, self.share / alpha)
         constraints = of_model.constraints
         wider = None if constraints is None else constraints.with_zero_column()
         return Regularisation(penalty, alpha, wider)

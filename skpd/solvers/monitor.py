@@ -154,7 +154,7 @@ class Monitor:
             self.stopped = not self.done
             self.done = True
 
-    def repair_dual(self) -> Point:
+    def restore_lost_rows(self) -> Point:
         """The best point, with a dual point that has values for rows that were lost.
 
         The interval does not change, as it was certified before.

@@ -126,7 +126,7 @@ def solve(
             if lost:
                 monitor.problem = problem = problem.in_workspace()
                 if monitor.best.coef is not None:
-                    start = monitor.repair_dual()
+                    start = monitor.restore_lost_rows()
                 elif start is not None:
                     start = replace(start, dual_coef=problem.rows.repaired(start.dual_coef))
             context = SolverContext(problem, monitor, start, max_iter, random_state)

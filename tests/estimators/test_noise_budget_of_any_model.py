@@ -22,7 +22,7 @@ from skpd.penalties import (
     SquaredGroupL2,
     check_penalty,
 )
-from skpd.penalties.weighted import with_coefficient
+from skpd.penalties.weighted import with_extra_coefficient
 from skpd.problems.in_memory import RowsInMemory
 from skpd.problems.noise_budget import noise_budget_problem
 from skpd.problems.regularisation import Regularisation
@@ -156,8 +156,8 @@ def test_the_best_constant(loss, shares, intercept, rng):
 @pytest.mark.parametrize("name", sorted(PENALTIES.keys() - {"l1"}))
 def test_a_penalty_with_one_more_coefficient(name, rng):
     penalty = PENALTIES[name].for_n_features(D)
-    check_penalty(with_coefficient(PENALTIES[name], D, 0.7), D + 1)
-    found = with_coefficient(penalty, D, 0.7).for_n_features(D + 1)
+    check_penalty(with_extra_coefficient(PENALTIES[name], D, 0.7), D + 1)
+    found = with_extra_coefficient(penalty, D, 0.7).for_n_features(D + 1)
     w = np.r_[0.1 * np.abs(rng.normal(size=D)), -2.0]
     assert found.value(w) == pytest.approx(penalty.value(w[:-1]) + 1.4, rel=1e-14)
     np.testing.assert_allclose(found.prox(w, 0.5), np.r_[penalty.prox(w[:-1], 0.5), -1.65])

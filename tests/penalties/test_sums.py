@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from skpd import penalties as R
 from skpd._floats import EPSILON
-from skpd.penalties.weighted import WithCoefficient, restricted, with_coefficient
+from skpd.penalties.weighted import WithExtraCoefficient, restricted, with_extra_coefficient
 from tests.penalties.examples import N
 
 
@@ -33,16 +33,16 @@ def test_penalties_with_one_more_coefficient(rng):
         R.GroupL2(2), R.GroupL2([[3, 0], [1, 2]]), R.GroupL2(["b", "a", "b", "a"], [0.5, 2.0]),
     ):  # fmt: skip
         for weight in (0.0, 0.3):
-            found = with_coefficient(penalty, N, weight).for_n_features(N + 1)
+            found = with_extra_coefficient(penalty, N, weight).for_n_features(N + 1)
             expected = penalty.value(w[:-1]) + weight * abs(w[-1])
             assert found.value(w) == pytest.approx(expected, rel=1e-14)
             assert found.is_finite and (N in found.free_features.columns) == (weight == 0.0)
-    bounded = with_coefficient(R.Box(-0.5, 2.0), N, 0.3)
+    bounded = with_extra_coefficient(R.Box(-0.5, 2.0), N, 0.3)
     assert bounded.lower.tolist() == [-0.5] * 4 + [-inf]
     assert bounded.upper.tolist() == [2.0] * 4 + [inf]
     with pytest.raises(ValueError, match="one more unknown"):
-        with_coefficient(R.LInf(), N, 0.0)
-    assert R.LInf().with_coefficient(N, 0.3) is None
+        with_extra_coefficient(R.LInf(), N, 0.0)
+    assert R.LInf().with_extra_coefficient(N, 0.3) is None
 
 
 def test_penalties_of_some_coefficients():
@@ -158,7 +158,7 @@ def test_slopes_of_sums(rng):
 @pytest.mark.parametrize("inner", [R.L2Norm(), R.LInf()], ids=str)
 def test_norms_with_one_more_coefficient(inner, rng):
     """R(w) + 3 |t|: each property is that of both parts, by their own formulas."""
-    penalty = WithCoefficient(inner, 3.0)
+    penalty = WithExtraCoefficient(inner, 3.0)
     assert R.check_penalty(penalty, n_features=5) is None
     v = rng.normal(size=4)
     both, far = np.append(v, 1.5), np.append(v, 30.0)
@@ -175,7 +175,7 @@ def test_norms_with_one_more_coefficient(inner, rng):
 
 
 def test_a_square_with_one_more_coefficient(rng):
-    penalty, v = WithCoefficient(R.GroupL1Squared(groups=2), 2.0), rng.normal(size=4)
+    penalty, v = WithExtraCoefficient(R.GroupL1Squared(groups=2), 2.0), rng.normal(size=4)
     inner, both = penalty.penalty, np.append(v, 1.0)
     assert R.check_penalty(penalty.for_n_features(5), n_features=5) is None
     assert penalty.support(both, 3.0) == pytest.approx(inner.support(v, 3.0) + 1.5)

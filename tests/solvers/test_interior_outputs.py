@@ -29,7 +29,7 @@ from skpd.solvers.interior import expected_cost, interior_point
 from skpd.solvers.interior.programmes import programme_of
 from skpd.solvers.interior.row_systems import RowSystem
 from skpd.solvers.interior.settings import SETTINGS
-from skpd.solvers.interior.systems import FeatureSystem, OutputRows
+from skpd.solvers.interior.systems import FeatureSystem, RowsOfBlock
 from skpd.solvers.select import select
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model, penalty_value
@@ -274,7 +274,7 @@ def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, m
     for k in range(K):
         rows, columns = np.arange(k, n * K, K), np.append(np.arange(k, d * K, K), d * K + k)
         X[np.ix_(rows, columns)] = base
-        outputs.append(OutputRows(rows, columns, Design(base)))
+        outputs.append(RowsOfBlock(rows, columns, Design(base)))
     system = kind(Design(sp.csr_array(X)), d * K, 2, outputs)
     of_penalty, starts = rng.normal(size=(n_rows, d * K)), np.arange(d + 1) * K
     scales, v = np.array([0.1, 0.0, -0.3, -2.0]), rng.uniform(-0.5, 0.5, size=d * K)

@@ -22,7 +22,7 @@ from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems import Point
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
-from skpd.solvers.frank_wolfe.whole_matrix_samples import Table
+from skpd.solvers.frank_wolfe.dense_table import Table
 
 
 def many_outputs(rng, n=60, d=12, c=8, rank=2):

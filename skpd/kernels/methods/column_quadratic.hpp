@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/curvature_factor.hpp"
+#include "data/scaled_columns.hpp"
 #include "methods/coordinate_sweeps.hpp"
 
 namespace skpd {

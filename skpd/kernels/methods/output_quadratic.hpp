@@ -15,7 +15,7 @@
 #include "data/compensated.hpp"
 #include "data/products.hpp"
 #include "maths/losses.hpp"
-#include "methods/output_responses.hpp"
+#include "methods/hessian_products.hpp"
 
 namespace skpd {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "data/curvature_factor.hpp"
+#include "data/scaled_columns.hpp"
 
 namespace skpd {
 

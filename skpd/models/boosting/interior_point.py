@@ -116,11 +116,13 @@ def _programme(problem: BoostingProblem, edges: Array) -> Programme:
     return programme
 
 
-def interior_point(problem: BoostingProblem, edges: Array, start: Array, gap: float) -> Pair:
+def boosting_interior_point(
+    problem: BoostingProblem, edges: Array, start: Array, gap: float
+) -> Pair:
     """Solve a restricted problem by predictor and corrector steps, to a gap of two bounds.
 
     The method starts in the middle; ``start`` is a mixture to return where it finds none. The
-    other parameters are those of `skpd.models.boosting.restricted_problems.accelerated_gradients`.
+    other parameters are those of `skpd.models.boosting.restricted_problems.accelerated_boosting`.
     """
     if np.min(problem.caps - problem.weights) <= 0.0:  # nu is 1: there is one distribution
         mixture = np.zeros(len(edges))

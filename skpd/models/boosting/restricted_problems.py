@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from ..._typing import Array
 from ...solvers.accelerated.estimate_functions import Composite, infinite_memory
 from ...solvers.accelerated.geometry import Entropic
-from .interior_point import Pair, interior_point
+from .interior_point import Pair, boosting_interior_point
 from .problem import BoostingProblem
 from .settings import SETTINGS
 
@@ -19,7 +19,7 @@ def linear_programme(
     """Solve min over w in Q of max_h u_h.w, a linear programme (Demiriz et al., 2002), by HiGHS.
 
     Its multipliers are the mixture. The problem must not have an entropy term. The parameters are
-    those of `accelerated_gradients`.
+    those of `accelerated_boosting`.
     """
     t, n = edges.shape
     found = linprog(
@@ -42,7 +42,7 @@ def linear_programme(
     return Pair(found.x[:n], -np.asarray(found.ineqlin.marginals), reached=True)
 
 
-def accelerated_gradients(
+def accelerated_boosting(
     problem: BoostingProblem,
     edges: Array,
     start: Array,
@@ -108,16 +108,16 @@ def interior_point_first(
     problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
 ) -> Pair:
     """The interior-point method, and another one where rounding errors end it early."""
-    pair = interior_point(problem, edges, start, gap)
+    pair = boosting_interior_point(problem, edges, start, gap)
     if pair.reached:
         return pair
-    other = linear_programme if problem.entropy == 0.0 else accelerated_gradients
+    other = linear_programme if problem.entropy == 0.0 else accelerated_boosting
     second = other(problem, edges, pair.mixture, gap, tol)
     return second if second.reached else pair
 
 
 RESTRICTED: dict[str, Callable[..., Pair]] = {
     "highs": linear_programme,
-    "agm": accelerated_gradients,
+    "agm": accelerated_boosting,
     "interior-point": interior_point_first,
 }

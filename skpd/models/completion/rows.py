@@ -63,7 +63,7 @@ class FreeOfEntries(Free):
     def balanced_bounds(self) -> tuple[Array, Array]:
         """Bounds on dual points whose group sums vanish: 0 for rows in no cycle of the graph."""
         lower, upper = self.rows.loss.dual_bounds(self.rows.y)
-        connected = self.rows.is_connected
+        connected = self.rows.rows_in_cycles
         return np.where(connected, lower, 0.0), np.where(connected, upper, 0.0)
 
 
@@ -188,7 +188,7 @@ class RowsOfEntries(Rows):
         return kernels.max_abs(self.loss.sizes_of(self.y))
 
     @cached_property
-    def is_connected(self) -> Mask:
+    def rows_in_cycles(self) -> Mask:
         """Whether each row is in a cycle of the graph of the groups."""
         assert self.groups is not None
         return self.groups.connected(*self.loss.dual_bounds(self.y))

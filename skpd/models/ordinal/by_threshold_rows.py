@@ -25,7 +25,7 @@ def has_threshold_rows(problem: Problem) -> bool:
     if problem.design.n_entries * loss.n_thresholds > MOST_ENTRIES:
         return False
     separable = penalty.structure is Structure.SEPARABLE
-    return separable or penalty.with_coefficient(problem.n_coefficients, 0.0) is not None
+    return separable or penalty.with_extra_coefficient(problem.n_coefficients, 0.0) is not None
 
 
 def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext], None]) -> None:

@@ -11,7 +11,7 @@ from ..._typing import Indices
 from ...designs import Design
 from ...losses.shifted import with_offset
 from ...penalties import Penalty
-from ...penalties.weighted import with_coefficient
+from ...penalties.weighted import with_extra_coefficient
 from ...problems.balance import balance_nearby
 from ...problems.free_features import project_onto_free
 from ...problems.in_memory import linear_problem
@@ -26,7 +26,7 @@ def rows_of_thresholds(
     (n_thresholds, n), d = loss.signs.shape, design.shape[1]
     penalty = penalty.for_n_features(d)
     for k in range(1, n_thresholds):
-        penalty = with_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
+        penalty = with_extra_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
     X = design.rows_as_they_are(loss.used_rows)
     columns = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
     if sp.issparse(X):

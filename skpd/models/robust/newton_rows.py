@@ -197,7 +197,7 @@ class SmoothedRows:
         return np.sort(np.argpartition(distance, count)[:count])
 
 
-class ShrunkRows(SmoothedRows):
+class ShrunkRobustRows(SmoothedRows):
     """The rows nearest to kinks; the losses of other rows are treated as linear.
 
     Parameters

@@ -40,7 +40,7 @@ from .incremental import hybrid, ippa, isg
 from .interior_point import robust_interior_point
 from .lift import Radius
 from .loss import WorstCaseHinge
-from .proximal_multipliers import proximal_multipliers
+from .robust_multipliers import robust_multipliers
 from .rows import RowsWithRadius, epigraph_of
 from .settings import SELECTION
 
@@ -52,7 +52,7 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers, but on a
     text of 500 x 3,284, where its systems are those of the rows, 1/100.
     """
-    by_cones = Attempt("interior-point", BY_CONES)
+    by_cones = Attempt("robust-interior-point", BY_CONES)
     if len(problem.free_columns):
         return [by_cones]
     q, cost = epigraph_of(problem).q, cost_of_run(problem.design)
@@ -68,11 +68,9 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     is_sparse = not problem.design.dense and (rows_per_feature >= 1.0 or not has_system)
     suits = is_large and (is_tall or (q == 2 and is_sparse))
     if suits and problem.rows.shift_of_features(problem.penalty) is None:
-        trials.append(
-            Attempt("multipliers of the robust SVM", "the loss bends in few rows", budget)
-        )
+        trials.append(Attempt("robust-multipliers", "the loss bends in few rows", budget))
     last_budget = SETTINGS.last_budget(cost) if has_system else inf
-    last = Attempt("hybrid-gradient of the robust SVM", LAST, last_budget)
+    last = Attempt("robust-hybrid-gradient", LAST, last_budget)
     return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
@@ -96,14 +94,14 @@ PLAN = Plan(_attempts, PUBLISHED | {
         "certain-labels", certain_labels, _has_norm_of_all,
         "a robust SVM with norm 1 of all features",
     ),
-    "multipliers of the robust SVM": Method(
-        "multipliers", proximal_multipliers, _is_robust, "a robust SVM"
+    "robust-multipliers": Method(
+        "robust-multipliers", robust_multipliers, _is_robust, "a robust SVM"
     ),
-    "interior-point": Method(
-        "interior-point", robust_interior_point, _is_robust, "a robust SVM"
+    "robust-interior-point": Method(
+        "robust-interior-point", robust_interior_point, _is_robust, "a robust SVM"
     ),
-    "hybrid-gradient of the robust SVM": Method(
-        "hybrid-gradient", hybrid_gradient, _is_robust, "a robust SVM"
+    "robust-hybrid-gradient": Method(
+        "robust-hybrid-gradient", hybrid_gradient, _is_robust, "a robust SVM"
     ),
 })  # fmt: skip
 

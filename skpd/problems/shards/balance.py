@@ -21,14 +21,14 @@ from ..free_directions import FreeDirections
 from ..free_features import dependence_of_factor, in_units
 from ..interfaces import ProblemParts
 from .bounds import balance_sums, box_sums, free_factor
-from .points import Balanced, DualSums, ShardedRows, SummedPoint
+from .points import Balanced, DualSums, RowsOnShards, SummedPoint
 from .remote_dual import BalancingChange
 
 
 class SharedFreeDirections(FreeDirections):
     """The free directions of rows in shards, where one pass balances as much as projections."""
 
-    rows: ShardedRows
+    rows: RowsOnShards
 
     @cached_property
     def _in_units(self) -> tuple[Array, Indices]:
@@ -81,7 +81,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     if n_directions == 0:
         return NO_BALANCE
     change = BalancingChange(columns, ones, np.zeros(n_directions), point.largest)
-    shards = problem.rows.as_kind(ShardedRows).shards
+    shards = problem.rows.as_kind(RowsOnShards).shards
     sums = shards.sums(partial(box_sums, dual=theta.changed(change).point))
     n_inside = sums["n_inside"]
     sizes = np.sqrt(sums["gram"].diagonal())

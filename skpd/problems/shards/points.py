@@ -72,7 +72,7 @@ class CachedSums:
         return bool(self.intercept == point.intercept and np.array_equal(self.coef, point.coef))
 
 
-class ShardedRows(Rows[RemoteVector]):
+class RowsOnShards(Rows[RemoteVector]):
     """Rows as points and free directions use them."""
 
     shards: Shards
@@ -107,7 +107,7 @@ class SummedPoint(RowPoint):
         if scale not in self._values:
             values = partial(dual_values, dual=self.theta.point, scales=(scale,))
             self._values[scale] = (
-                self.problem.rows.as_kind(ShardedRows).shards.sums(values)["0"].bounded
+                self.problem.rows.as_kind(RowsOnShards).shards.sums(values)["0"].bounded
             )
         return self._values[scale]
 

@@ -24,7 +24,7 @@ from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums
 from .data_summary import DataSummary
 from .null_sums import NullSums, TargetSums
-from .points import CachedSums, DualSums, ShardedRows, SummedPoint, entries
+from .points import CachedSums, DualSums, RowsOnShards, SummedPoint, entries
 from .remote_dual import RemoteVector
 from .shards import RowsLostError, Shards
 from .smoothing import put, sampled_rows
@@ -33,7 +33,7 @@ CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no ro
 
 
 @dataclass(frozen=True, eq=False)
-class RowsInShards(ShardedRows):
+class RowsInShards(RowsOnShards):
     """The rows of sum_i c_i l(y_i, x_i.w + b), used only through sums over shards.
 
     A dual point is a `RemoteVector`, whose entries stay with the rows.

@@ -92,7 +92,7 @@ class Evaluation(NamedTuple):
     theta: Array
 
 
-class Iterate(NamedTuple):
+class AcceleratedIterate(NamedTuple):
     """An iterate x_k with its product, the averaged dual point and the bound of the theorems.
 
     By Theorems 6, 10, 14 and 18, J(x_k) - J(x) <= bound * Delta(x, x_0) for every x, and the gap
@@ -110,7 +110,7 @@ class Iterate(NamedTuple):
     latest: tuple[Array, Array]
 
 
-def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
+def infinite_memory(composite: Composite, x: Array) -> Iterator[AcceleratedIterate]:
     """The iterates of AGM-EF with infinite memory, Algorithms 1 and 2."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
@@ -150,11 +150,11 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         share = a / total
         theta = (1.0 - share) * theta + share * u.theta  # positive numbers stay precise
         slope = slope - share * (descent + slope)
-        yield Iterate(here.x, here.z, theta, slope, 1.0 / total, L, (u.theta, -descent))
+        yield AcceleratedIterate(here.x, here.z, theta, slope, 1.0 / total, L, (u.theta, -descent))
         L = c.decreased(L)
 
 
-def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
+def one_memory(composite: Composite, x: Array) -> Iterator[AcceleratedIterate]:
     """The iterates of AGM-EF with a memory of one, Algorithms 3 and 4."""
     c, d = composite, composite.geometry
     in_loss, in_penalty = c.in_loss, c.in_penalty
@@ -171,7 +171,7 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
     curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
     while True:
-        yield Iterate(here.x, here.z, theta, slope, bound * scale, L, latest)
+        yield AcceleratedIterate(here.x, here.z, theta, slope, bound * scale, L, latest)
         L = c.decreased(L)
         while True:
             L = c.bounded(L)

@@ -28,7 +28,7 @@ from .settings import GRADIENTS as STEPS
 from .settings import QUASI_NEWTON as SETTINGS
 
 
-class Iterate:
+class QuasiNewtonIterate:
     """Coefficients and intercepts with their predictions, gradient and the last steps.
 
     Parameters
@@ -192,13 +192,14 @@ def quasi_newton(
     least = max(SETTINGS.rows_of_output * problem.n_outputs**2, problem.n_variables)
     if context.start is None and n_sampled >= least:
         sample = problem.of_rows(problem.rows.random_sample(n_sampled))
-        first = Iterate(losses_of(sample), coef, intercept, sample.alpha * ridge, squares)
+        at_alpha = sample.alpha * ridge
+        first = QuasiNewtonIterate(losses_of(sample), coef, intercept, at_alpha, squares)
         for _ in range(SETTINGS.sample_steps):
             if first.gap <= SETTINGS.sample_gap * problem.objective_unit or not first.step():
                 break
         coef, intercept = first.w, first.b
     start = coef, intercept, problem.alpha * ridge, squares, z
-    iterate = Iterate(losses_of(problem), *start)
+    iterate = QuasiNewtonIterate(losses_of(problem), *start)
     minimise(context, iterate, max_steps)
     model, is_slow = (iterate.w, iterate.b, iterate.z), not context.monitor.done
     descents[:] = [*descents[-1:], Descent(log(problem.alpha), model, is_slow)]
@@ -213,7 +214,9 @@ def _predicted(descents: list[Descent], log_alpha: float) -> tuple[Array, ...]:
     return tuple(x + share * (x - y) for x, y in zip(last.model, first.model, strict=True))
 
 
-def minimise(context: SolverContext, iterate: Iterate, max_steps: int | None = None) -> None:
+def minimise(
+    context: SolverContext, iterate: QuasiNewtonIterate, max_steps: int | None = None
+) -> None:
     """Take steps until the tolerance or a limit is reached, or until they are too slow."""
     schedule, gaps, monitor = EstimateSchedule(context), [], context.monitor
     with suppress(np.linalg.LinAlgError):  # of intercepts, where numbers overflow

@@ -17,8 +17,8 @@ from ..accelerated.certified_estimates import within
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..low_rank.factors import BallProjection, ball_level
 from ..solver_context import SolverContext
+from .dense_table import Table
 from .settings import TRACE_NORM
-from .whole_matrix_samples import Table
 
 
 def line_search_over_trace_norm(context: SolverContext, *, budget: float = inf) -> None:

@@ -238,7 +238,7 @@ def _of_length(size: int, values: Numbers) -> Array:
     return np.ascontiguousarray(np.broadcast_to(values, (size,)), dtype=np.float64)
 
 
-class CoupledRows(NamedTuple):
+class CoupledPredictions(NamedTuple):
     """The data of terms of the rows.
 
     Attributes
@@ -271,12 +271,12 @@ class LargestScores(Maxima, DualTerm):
 
     Parameters
     ----------
-    rows : CoupledRows
+    rows : CoupledPredictions
     """
 
     axis = 1
 
-    def __init__(self, rows: CoupledRows) -> None:
+    def __init__(self, rows: CoupledPredictions) -> None:
         image, y, weights, x = rows
         self.image, self.y, self.weights = image, y, weights[:, np.newaxis]
         scores = self._scores(x) + (1.0 - y)
@@ -306,14 +306,14 @@ class RowNorms(EuclideanNorms, DualTerm):
 
     Parameters
     ----------
-    rows : CoupledRows
+    rows : CoupledPredictions
     width : float
         The initial size of residuals.
     """
 
     weights: Array
 
-    def __init__(self, rows: CoupledRows, width: float) -> None:
+    def __init__(self, rows: CoupledPredictions, width: float) -> None:
         image, y, weights, x = rows
         n, n_outputs = y.shape
         heads = np.ones(n)
@@ -350,14 +350,14 @@ class SoftmaxRows(Quadratic):
 
     Parameters
     ----------
-    rows : CoupledRows
+    rows : CoupledPredictions
     loss : Loss
         The softmax loss.
     """
 
     quadratic = False
 
-    def __init__(self, rows: CoupledRows, loss: Loss) -> None:
+    def __init__(self, rows: CoupledPredictions, loss: Loss) -> None:
         image, y, weights, x = rows
         self.y, self.loss, self.shape = np.ravel(y), loss, y.shape
         super().__init__(image, 0.0, np.repeat(weights, y.shape[1]), x)

@@ -11,7 +11,7 @@ from .absolute_values import LargestSizes, SquaredSums, SumEpigraph
 from .cones import EuclideanNorms
 from .epigraphs import SquaredSumOfNorms, SquareEpigraph
 from .loss_terms import (
-    CoupledRows,
+    CoupledPredictions,
     Intervals,
     LargestScores,
     Quadratic,
@@ -67,11 +67,13 @@ class Representation:
         ))  # fmt: skip
 
     @property
-    def _coupled(self) -> CoupledRows:
+    def _coupled(self) -> CoupledPredictions:
         """The data of the terms of losses of several predictions."""
         programme, K = self.programme, self.problem.loss.n_outputs
         weights = np.ascontiguousarray(programme.weights[::K])
-        return CoupledRows(programme.predictions, self.y.reshape(-1, K), weights, programme.x)
+        return CoupledPredictions(
+            programme.predictions, self.y.reshape(-1, K), weights, programme.x
+        )
 
     def add_largest_scores(self) -> None:
         self.programme.losses.append(LargestScores(self._coupled))

@@ -47,7 +47,7 @@ def _dense(table: Table) -> Array:
     return table.toarray() if sp.issparse(table) else table
 
 
-class OutputRows(NamedTuple):
+class RowsOfBlock(NamedTuple):
     """The indices of the rows and columns of X that belong to an output, and their entries."""
 
     rows: Indices
@@ -66,7 +66,7 @@ class NewtonSystem(ABC):
         The number of coefficients among its columns.
     n_borders : int
         The number of additional unknowns.
-    outputs : list of OutputRows, default=None
+    outputs : list of RowsOfBlock, default=None
         The parts of X of several outputs, whose columns have no rows in common.
 
     Attributes
@@ -81,12 +81,12 @@ class NewtonSystem(ABC):
 
     def __init__(
         self, design: Design, n_coefficients: int, n_borders: int,
-        outputs: list[OutputRows] | None = None,
+        outputs: list[RowsOfBlock] | None = None,
     ) -> None:  # fmt: skip
         self.design, self.n_coefficients = design, n_coefficients
         self.n_core, self.n_borders = design.shape[1], n_borders
         rows, columns = map(np.arange, design.shape)
-        self.outputs = outputs or [OutputRows(rows, columns, design)]
+        self.outputs = outputs or [RowsOfBlock(rows, columns, design)]
         self.clear()
 
     def clear(self) -> None:

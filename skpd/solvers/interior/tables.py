@@ -14,7 +14,7 @@ from ...penalties import Penalty
 from ...problems import Problem
 from .maps import Coefficients, Differences, Map
 from .settings import SETTINGS
-from .systems import OutputRows
+from .systems import RowsOfBlock
 
 
 class Basis:
@@ -145,7 +145,7 @@ class Tables:
 
     Attributes
     ----------
-    outputs : list of OutputRows
+    outputs : list of RowsOfBlock
         The X of every output with its rows and columns.
     means : ndarray of shape (n_outputs, n_coefficients)
         The means that were subtracted from the columns of each output.
@@ -182,7 +182,7 @@ class Tables:
         designs[:n_ones] = self._each(Design.with_ones, designs)[:n_ones]
         for k in range(n_ones):
             columns[k] = np.append(columns[k], d + k)
-        self.outputs = list(map(OutputRows, rows, columns, designs))
+        self.outputs = list(map(RowsOfBlock, rows, columns, designs))
         self.design = designs[0]
         if problem.rows.of_outputs:
             self.design = _assembled(self.outputs, (len(samples), d + n_ones))
@@ -229,7 +229,7 @@ class Tables:
         return rows.intercept_of(intercept)
 
 
-def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
+def _assembled(outputs: list[RowsOfBlock], shape: tuple[int, int]) -> Design:
     """The sparse design with the rows and columns of all outputs."""
     tables = [sp.coo_array(x.design.as_given) for x in outputs]
     row = np.concatenate([x.rows[t.row] for x, t in zip(outputs, tables, strict=True)])

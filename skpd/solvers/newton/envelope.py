@@ -6,7 +6,7 @@ from ... import kernels
 from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
-from .iterate import Iterate
+from .iterate import NewtonIterate
 from .rows import AllRows
 from .settings import SETTINGS
 
@@ -81,14 +81,14 @@ class Envelope:
             self._set_centre(centre)
             self.sigma = min(sigma, SETTINGS.warm_sigma * self.first_sigma)
 
-    def gradient(self, iterate: Iterate) -> Array:
+    def gradient(self, iterate: NewtonIterate) -> Array:
         """The gradient of the smoothed problem without the penalty."""
         if self.exact:
             return iterate.gradient
         pull = self.proximal_weight * self.scale * (iterate.w - self.centre)
         return iterate.gradient + pull
 
-    def pull_along(self, iterate: Iterate, direction: Array) -> tuple[float, float]:
+    def pull_along(self, iterate: NewtonIterate, direction: Array) -> tuple[float, float]:
         """The first and the second derivative of the proximal term along a direction."""
         if self.exact:
             return 0.0, 0.0
@@ -109,7 +109,7 @@ class Envelope:
         size = kernels.max_abs(w)
         return (SETTINGS.small_step * size / slope if size > 0.0 else 1.0), None
 
-    def needs_update(self, iterate: Iterate, gradient: Array) -> bool:
+    def needs_update(self, iterate: NewtonIterate, gradient: Array) -> bool:
         """Whether most of the gap is due to the envelopes, so that only new multipliers reduce it.
 
         ``gradient`` is that of the smoothed problem. The rest of the gap is the part of the
@@ -124,7 +124,7 @@ class Envelope:
         share += problem.free.likely_cost(coef, slope, problem.alpha, iterate.upper)
         return share <= SETTINGS.penalty_share * iterate.gap
 
-    def update_multipliers(self, iterate: Iterate) -> None:
+    def update_multipliers(self, iterate: NewtonIterate) -> None:
         """Set the multipliers to the derivatives of the envelopes, and the centre to w."""
         self.gap_at_update = iterate.gap
         iterate.rows.update_multipliers()

@@ -11,7 +11,7 @@ from ..monitor import Monitor
 from .rows import AllRows, RowSide
 
 
-class Iterate:
+class NewtonIterate:
     """Variables, derivatives of the smoothed losses, their gradient and the estimated gap.
 
     "Variables" are the coefficients, followed by the intercept if there is one. The gap is an

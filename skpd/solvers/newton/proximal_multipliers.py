@@ -26,7 +26,7 @@ from ..monitor import Monitor
 from ..solver_context import SolverContext
 from .envelope import Envelope
 from .in_memory import InMemory
-from .iterate import Iterate
+from .iterate import NewtonIterate
 from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathSolution
 from .rows import AllRows
@@ -157,7 +157,7 @@ class _Rounds:
         w = problem.join(point.coef, point.intercept)
         last = self._solved_before(w, start)
         rows = _rows_of(problem, start, self.workspace.gram) if last is None else last.rows
-        self.iterate = Iterate(problem, rows, w)
+        self.iterate = NewtonIterate(problem, rows, w)
         self.envelope = Envelope(problem, rows, start is not None, w)
         self.working_set = WorkingSet(problem)
         self.shrinking = Shrinking(None if start is not None else 1.0)
@@ -196,7 +196,7 @@ class _Rounds:
         return self.stalled or self.schedule.is_over
 
     def rounds(self) -> None:
-        """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
+        """NewtonIterate multiplier steps, with sigma such that each takes a few Newton steps."""
         iterate, envelope = self.iterate, self.envelope
         while self.n_iter < self.schedule.max_iter and not self.is_over:
             before = self.n_iter

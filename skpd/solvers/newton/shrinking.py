@@ -1,7 +1,7 @@
 """Shrinking: rows far from a kink of their loss are left out temporarily."""
 
 from .envelope import Envelope
-from .iterate import Iterate
+from .iterate import NewtonIterate
 from .rows import ShrunkRows
 from .settings import SETTINGS
 
@@ -28,7 +28,7 @@ class Shrinking:
         self.shrunk: ShrunkRows | None = None
         self._gap, self._n_iter = 0.0, 0  # when rows were left out
 
-    def shrink(self, iterate: Iterate, envelope: Envelope, n_iter: int) -> None:
+    def shrink(self, iterate: NewtonIterate, envelope: Envelope, n_iter: int) -> None:
         """Continue with the rows whose losses may have curvature, if they are few."""
         shrunk, self.radius = iterate.all_rows.shrink(
             iterate.gradient, envelope.sigma, self.radius
@@ -43,7 +43,7 @@ class Shrinking:
             gap < SETTINGS.return_gap * self._gap or n_iter >= self._n_iter + SETTINGS.return_after
         )
 
-    def restore(self, iterate: Iterate, sigma: float) -> None:
+    def restore(self, iterate: NewtonIterate, sigma: float) -> None:
         """Return to all rows; ``sigma`` is the parameter that is expected next."""
         if self.shrunk is None:
             return

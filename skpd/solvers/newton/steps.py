@@ -9,7 +9,7 @@ from ...kernels import dot
 from ...problems import Problem
 from ..monitor import Monitor
 from .envelope import Envelope
-from .iterate import Iterate
+from .iterate import NewtonIterate
 from .quadratic import QuadraticModel, quadratic_model
 from .rows import RowSide
 from .settings import SETTINGS
@@ -39,7 +39,7 @@ class NewtonSteps:
         self.damping = 0.0  # the ridge of models, in mean squares of the features
         self.n_short = 0  # the number of short steps
 
-    def take(self, iterate: Iterate, g: Array, chosen: Chosen) -> bool:
+    def take(self, iterate: NewtonIterate, g: Array, chosen: Chosen) -> bool:
         """Take a step from an iterate, where the smoothed problem has the gradient g.
 
         Returns whether a step of some length decreases the objective.
@@ -99,7 +99,7 @@ class NewtonSteps:
         self.n_short += 1
         return self.n_short <= SETTINGS.most_short_steps
 
-    def _accuracy(self, model: QuadraticModel, chosen: Chosen, iterate: Iterate) -> float:
+    def _accuracy(self, model: QuadraticModel, chosen: Chosen, iterate: NewtonIterate) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
         problem, penalty = self.problem, self.problem.penalty
         if problem.loss.constant_curvature:
@@ -115,7 +115,7 @@ class NewtonSteps:
             accuracy = SETTINGS.accuracy_by_products
         return chosen.violation * accuracy.smooth
 
-    def _step_length(self, iterate: Iterate, direction: Array, descent: float) -> float:
+    def _step_length(self, iterate: NewtonIterate, direction: Array, descent: float) -> float:
         """The step length, from 1 downwards; ``descent`` is g.d.
 
         As R(w + t d) <= (1 - t) R(w) + t R(w + d), the search minimises a convex upper bound on

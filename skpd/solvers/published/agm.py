@@ -20,7 +20,7 @@ from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
 from ...problems.in_memory import RowsInMemory
-from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.estimate_functions import AcceleratedIterate, Composite
 from ..accelerated.geometry import Entropic, Euclidean
 from ..accelerated.settings import SETTINGS
 from ..options import Flag
@@ -210,19 +210,19 @@ class _Objectives(PrimalObjectives):
         penalty, d = self.problem.penalty, self.problem.n_coefficients
         return penalty.feasible(penalty.l1_radius * (x[:d] - x[d : 2 * d]))
 
-    def intercept(self, iterate: Iterate) -> tuple[Array, Numbers]:
+    def intercept(self, iterate: AcceleratedIterate) -> tuple[Array, Numbers]:
         """The linear predictions of an iterate and the best intercept, or one for each output."""
         z = iterate.z[: self.problem.n_samples]
         return z, self.loss.best(z)[0]
 
-    def objective(self, iterate: Iterate) -> float:
+    def objective(self, iterate: AcceleratedIterate) -> float:
         problem, (z, intercept) = self.problem, self.intercept(iterate)
         w = problem.penalty.feasible(self.coef(iterate.x))
         z = z + problem.rows.spread(intercept)
         loss = float(problem.weights @ problem.loss.value(problem.y, z))
         return loss + problem.alpha * problem.penalty.value(w)
 
-    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+    def point(self, iterate: AcceleratedIterate, theta: Array, n_averaged: int) -> Point:
         return Point(self.coef(iterate.x), self.intercept(iterate)[1], theta)
 
     def bound(self, theta: Array, slope: Array, primal: float) -> float:

@@ -33,7 +33,7 @@ from ...designs import spectral_norm_bound
 from ...problems import Point
 from ...problems.in_memory import RowsInMemory
 from ..accelerated.certified_estimates import Result
-from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.estimate_functions import AcceleratedIterate, Composite
 from ..accelerated.geometry import Euclidean
 from ..solver_context import SolverContext
 from .smoothed_loss import SmoothedLoss
@@ -107,7 +107,7 @@ class DualObjectives(SmoothedObjectives):
             adaptive=self.adaptive, n_gradients=int(self.adaptive),
         )  # fmt: skip
 
-    def result(self, iterate: Iterate, n_averaged: int) -> Result:
+    def result(self, iterate: AcceleratedIterate, n_averaged: int) -> Result:
         """The dual value of v_k with the averaged model, or with the better one of two."""
         problem = self.problem
         theta, w = self.theta(iterate.x), self.coef_at(iterate.z)

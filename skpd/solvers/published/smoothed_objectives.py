@@ -8,7 +8,12 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point
 from ..accelerated.certified_estimates import EstimateSchedule, Result
-from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from ..accelerated.estimate_functions import (
+    AcceleratedIterate,
+    Composite,
+    infinite_memory,
+    one_memory,
+)
 from ..accelerated.settings import PUBLISHED, SETTINGS
 from ..solver_context import SolverContext
 
@@ -35,7 +40,7 @@ class SmoothedObjectives(ABC):
         """The objective at a level mu; the search for L starts at w."""
 
     @abstractmethod
-    def result(self, iterate: Iterate, n_averaged: int) -> Result:
+    def result(self, iterate: AcceleratedIterate, n_averaged: int) -> Result:
         """The objective values of an iterate, with ``n_averaged`` iterates before it."""
 
     def variables(self, w: Array) -> Array:
@@ -77,7 +82,7 @@ class PrimalObjectives(SmoothedObjectives):
     """Smoothed objectives of coefficients, the primal problem."""
 
     @abstractmethod
-    def objective(self, iterate: Iterate) -> float:
+    def objective(self, iterate: AcceleratedIterate) -> float:
         """The objective value of an iterate, without smoothing."""
 
     @abstractmethod
@@ -85,10 +90,10 @@ class PrimalObjectives(SmoothedObjectives):
         """The estimated lower bound of a dual point and its slope."""
 
     @abstractmethod
-    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+    def point(self, iterate: AcceleratedIterate, theta: Array, n_averaged: int) -> Point:
         """The point for a certificate; ``n_averaged`` is the number of iterates before."""
 
-    def result(self, iterate: Iterate, n_averaged: int) -> Result:
+    def result(self, iterate: AcceleratedIterate, n_averaged: int) -> Result:
         """An iterate with its dual point, or the better one of two where the best is kept.
 
         The averaged dual points of the theory always prove a gap. For strongly convex problems the

@@ -19,7 +19,7 @@ from ...certificates.dual_corrections import least_linear
 from ...losses.structured import StructuredDual
 from ...problems import Point
 from ...problems.structured_rows import RowsOfScores
-from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.estimate_functions import AcceleratedIterate, Composite
 from ..accelerated.geometry import Euclidean
 from ..options import Flag
 from ..solver_context import SolverContext
@@ -122,7 +122,7 @@ class _Objectives(PrimalObjectives):
         change = float(along @ (rows - smooth(z - step * along)[1]))
         return max(change, 0.0) / (step * size)
 
-    def objective(self, iterate: Iterate) -> float:
+    def objective(self, iterate: AcceleratedIterate) -> float:
         problem = self.problem
         loss = self.rows.loss
         coef = problem.penalty.feasible(problem.split(iterate.x)[0])
@@ -135,7 +135,7 @@ class _Objectives(PrimalObjectives):
             value += least_linear((float(total), 0.0), self.problem.free_intervals(primal)[0])
         return dual_estimate(self.problem, value, coef_slope, primal)
 
-    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+    def point(self, iterate: AcceleratedIterate, theta: Array, n_averaged: int) -> Point:
         coef, intercept = self.problem.split(iterate.x)
         coef = self.problem.penalty.feasible(coef)
         return Point(coef, intercept, self.average(theta, n_averaged))

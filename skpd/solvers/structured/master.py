@@ -21,7 +21,7 @@ from ..._typing import Array
 from ...designs import Design
 from ...losses import Hinge
 from ...penalties import Penalty
-from ...penalties.weighted import with_coefficient
+from ...penalties.weighted import with_extra_coefficient
 from ...problems import Problem, linear_problem
 from ..interior.loss_terms import Intervals
 from ..interior.method import minimise
@@ -48,7 +48,7 @@ def _penalty_of_variables(problem: Problem, n_coefficients: int) -> Penalty:
     """The penalty on the coefficients, followed by the intercept as a free coefficient."""
     if not problem.fit_intercept:
         return problem.penalty
-    return with_coefficient(problem.penalty, n_coefficients, 0.0)
+    return with_extra_coefficient(problem.penalty, n_coefficients, 0.0)
 
 
 def minimised(

@@ -14,7 +14,7 @@ from ...losses.structured import StructuredLossOfRows
 from ...penalties import Norm
 from ...problems import Point, Problem
 from ..accelerated.certified_estimates import Result
-from ..accelerated.limited_memory import Iterate, minimise
+from ..accelerated.limited_memory import QuasiNewtonIterate, minimise
 from ..accelerated.mean_losses import LossOfScores
 from ..accelerated.outputs import VectorModel
 from ..accelerated.proximal_gradient import proximal_gradients
@@ -40,7 +40,7 @@ def smooth(context: SolverContext, *, max_steps: int | None = None) -> None:
         problem, first = context.problem, context.first
         squares = problem.design.column_norms(problem.weights) ** 2
         start = first.coef, 0.0, problem.alpha * ridge, squares
-        minimise(context, Iterate(LossOfScores(problem), *start))
+        minimise(context, QuasiNewtonIterate(LossOfScores(problem), *start))
     else:
         context.monitor.method = "proximal-gradient"
         proximal_gradients(_ScoresModel(context.problem), context)

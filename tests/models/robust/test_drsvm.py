@@ -15,7 +15,7 @@ from skpd.models.robust.certain_labels import certain_labels
 from skpd.models.robust.hybrid_gradient import hybrid_gradient
 from skpd.models.robust.interior_point import robust_interior_point
 from skpd.models.robust.problem import robust_problem
-from skpd.models.robust.proximal_multipliers import proximal_multipliers
+from skpd.models.robust.robust_multipliers import robust_multipliers
 from skpd.solvers import Monitor, SolverContext, methods_of, select, solve
 from tests.oracles.robust_reference import robust_linear_programme
 
@@ -123,7 +123,7 @@ def test_certain_labels_from_a_start_and_until_asked_to_end():
 def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept):
     """On samples first, with rows left out: 4,000 are many for 8 features."""
     problem = tall_problem(4000, 8, layout, kappa=kappa, ridge=ridge, fit_intercept=fit_intercept)
-    found = solved(problem, proximal_multipliers, tol=1e-7, max_iter=200)
+    found = solved(problem, robust_multipliers, tol=1e-7, max_iter=200)
     best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100)
     assert found.relative_gap <= 1e-7
     assert_allclose(found.primal, best.primal, rtol=1e-6)
@@ -144,7 +144,7 @@ def test_multipliers_of_polyhedral_norms_against_linear_programmes(norm, kappa, 
     parameters = {"epsilon": 1e-3, "kappa": kappa, "norm": norm, "fit_intercept": True}
     best = robust_linear_programme(X, y, weights, **parameters)[0]
     problem = robust_problem(Design(layout(X)), y, weights, **parameters)
-    found = solved(problem, proximal_multipliers, tol=1e-4, max_iter=400)
+    found = solved(problem, robust_multipliers, tol=1e-4, max_iter=400)
     assert found.relative_gap <= 1e-4
     assert found.dual <= best + 1e-9
     assert best - 1e-9 <= found.primal <= best + 1e-4
@@ -164,7 +164,7 @@ def test_multipliers_without_a_sample(n, d, kappa):
     else:
         problem = tall_problem(n, d, kappa=kappa, epsilon=0.05)
         best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100).primal
-    found = solved(problem, proximal_multipliers, tol=1e-6, max_iter=300)
+    found = solved(problem, robust_multipliers, tol=1e-6, max_iter=300)
     assert found.relative_gap <= 1e-6
     assert_allclose(found.primal, best, rtol=1e-5)
 
@@ -174,7 +174,7 @@ def test_multipliers_end_when_asked_to():
     for max_iter in (1, 7):
         monitor = Monitor(problem, 1e-12)
         monitor.begin()
-        proximal_multipliers(SolverContext(problem, monitor, None, max_iter, None))
+        robust_multipliers(SolverContext(problem, monitor, None, max_iter, None))
         assert monitor.n_iter <= max_iter
     solution = solve(
         problem, tol=1e-12, max_iter=500, random_state=None,
@@ -188,7 +188,7 @@ def test_multipliers_end_when_asked_to():
     monitor = Monitor(problem, 1e-12, lambda monitor: monitor.n_iter > 0 and interrupt(monitor))
     monitor.begin()
     with pytest.raises(KeyboardInterrupt):
-        proximal_multipliers(SolverContext(problem, monitor, None, 500, None))
+        robust_multipliers(SolverContext(problem, monitor, None, 500, None))
     assert monitor.best.coef.any()
 
 
@@ -205,7 +205,7 @@ def test_most_rows_at_kinks():
     best = solved(problem, robust_interior_point, tol=1e-9, max_iter=100)
     monitor = Monitor(problem, 1e-7)
     monitor.begin()
-    proximal_multipliers(SolverContext(problem, monitor, None, 200, None))
+    robust_multipliers(SolverContext(problem, monitor, None, 200, None))
     assert monitor.dual <= best.primal + 1e-12
     assert_allclose(solved(problem).primal, best.primal, rtol=1e-6)
 
@@ -214,17 +214,17 @@ def test_which_method_is_first():
     def first(problem):
         return methods_of(problem)[select(problem)[0].key].name
 
-    assert first(tall_problem(20_000, 60)) == "multipliers"
+    assert first(tall_problem(20_000, 60)) == "robust-multipliers"
     assert first(tall_problem(20_000, 60, norm=1)) == "certain-labels"
-    assert first(tall_problem(400, 3, norm=1)) == "interior-point"  # small
-    assert first(tall_problem(20_000, 60, norm=np.inf)) == "multipliers"
-    assert first(tall_problem(2000, 60)) == "interior-point"  # few rows
-    assert first(tall_problem(400, 3)) == "interior-point"  # small
+    assert first(tall_problem(400, 3, norm=1)) == "robust-interior-point"  # small
+    assert first(tall_problem(20_000, 60, norm=np.inf)) == "robust-multipliers"
+    assert first(tall_problem(2000, 60)) == "robust-interior-point"  # few rows
+    assert first(tall_problem(400, 3)) == "robust-interior-point"  # small
     far = tall_problem(20_000, 60, lambda X: X + 1000.0)
-    assert first(far) == "interior-point"
+    assert first(far) == "robust-interior-point"
     problem = tall_problem(20_000, 60)
     names = [methods_of(problem)[attempt.key].name for attempt in select(problem)]
-    assert names == ["multipliers", "interior-point", "hybrid-gradient"]
+    assert names == ["robust-multipliers", "robust-interior-point", "robust-hybrid-gradient"]
 
 
 TABLE = [

@@ -38,14 +38,14 @@ from ...solvers.solver_context import SolverContext
 from .cone_faces import Face, into_cone, next_face
 from .lift import best_radius, first_multipliers, terms_of
 from .loss import project_triangle
-from .newton_rows import PAIR, Curvature, ShrunkRows, SmoothedRows
+from .newton_rows import PAIR, Curvature, ShrunkRobustRows, SmoothedRows
 from .rows import RowsWithRadius
 from .settings import SCHEDULE, SELECTION, SETTINGS
 
 TINY = float(np.finfo(float).tiny)
 
 
-def proximal_multipliers(context: SolverContext, *, budget: float = inf) -> None:
+def robust_multipliers(context: SolverContext, *, budget: float = inf) -> None:
     """The proximal method of multipliers.
 
     The method ends unfinished if the gap no longer decreases, if w converges to 0, or, with a
@@ -150,7 +150,7 @@ class _Rounds:
             problem.rows.as_kind(RowsWithRadius).loss,
             *multipliers,
         )
-        self.shrunk: ShrunkRows | None = None
+        self.shrunk: ShrunkRobustRows | None = None
         self.restore_at = 0.0  # the gap at which all rows return
         squares = problem.squares[: problem.design.shape[1]]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
@@ -239,7 +239,7 @@ class _Rounds:
         shrinks = self.shrunk is None and 2 * self.rows.n_curved <= count
         self.update_multipliers()
         if shrinks:
-            self.rows = self.shrunk = ShrunkRows(self.rows, count)
+            self.rows = self.shrunk = ShrunkRobustRows(self.rows, count)
             self.restore_at = SETTINGS.restore_gap * gap
 
     def restore(self) -> None:
