@@ -80,13 +80,15 @@ def make_estimator(name, options):
     """The estimator of this name with the parameters that are among the options."""
     estimator = ESTIMATORS[name]()
     known = estimator.get_params()
-    given = {key: getattr(options, key) for key in PARAMETERS if getattr(options, key) is not None}
-    if "groups" in given and "penalty" in known:
-        given.setdefault("penalty", "group")
-    for key in given.keys() - known.keys():
+    parameters = {
+        key: getattr(options, key) for key in PARAMETERS if getattr(options, key) is not None
+    }
+    if "groups" in parameters and "penalty" in known:
+        parameters.setdefault("penalty", "group")
+    for key in parameters.keys() - known.keys():
         allowed = ", ".join(key for key in PARAMETERS if key in known)
         raise ValueError(f"{name} has no parameter {key!r}, of the options only {allowed}")
-    return estimator.set_params(**given)
+    return estimator.set_params(**parameters)
 
 
 def check_targets(estimator, y):

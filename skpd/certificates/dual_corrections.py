@@ -178,10 +178,10 @@ class DualCorrections:
                     u = t * v
                     return min(penalty.conjugate(u, alpha), self.ball(u, alpha, self.radius))
 
-                found = minimize_scalar(
+                search = minimize_scalar(
                     lambda t: -bound(t, conjugate(t)), bounds=(0.0, 1.0), method="bounded"
                 )
-                best = _better(best, scaled(found.x, conjugate(found.x)))
+                best = _better(best, scaled(search.x, conjugate(search.x)))
         return none if isnan(best.value) else best
 
 

@@ -124,12 +124,12 @@ def rigorous_dual(objective: Objective, theta: DualVector, upper: float) -> tupl
         return 0.0, 0.0
     ball = objective.penalty.of_conjugate_arguments.bounded_conjugate
     repairs = DualCorrections(objective, upper, ball, False, 0.0)
-    found = [_dual(objective, point, upper)]
+    bounds = [_dual(objective, point, upper)]
     if repairs.has_free:
         balanced = objective.balanced(point)
         if balanced is not point:
-            found.append(_dual(objective, balanced, upper))
-    return max(found)
+            bounds.append(_dual(objective, balanced, upper))
+    return max(bounds)
 
 
 def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, float]:
@@ -160,10 +160,10 @@ def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, 
 
 def _intervals(objective: Objective, upper: float) -> list[Interval]:
     """The intervals of the free coordinates, enlarged by far more than their rounding errors."""
-    found = []
+    intervals = []
     for lowest, highest in objective.free_intervals(upper):
         room = 0.0
         if (lowest, highest) != NOTHING:
             room = 1e-6 * (max(abs(lowest), abs(highest)) + objective.largest_target)
-        found.append((lowest - room, highest + room))
-    return found
+        intervals.append((lowest - room, highest + room))
+    return intervals

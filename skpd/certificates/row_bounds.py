@@ -97,24 +97,24 @@ class RowBounds:
         that of the bound for the gap ``primal``. As predictions differ by about the root of a
         small gap, a share of the decisions above `FEW` times that root is left out as well.
         """
-        found, distance = [], self.distance(gap)
+        not_known, distance = [], self.distance(gap)
         scale = 1.0 if self.of == "predicted probabilities" else self.distance(primal)
         if distance is not None and scale is not None and distance <= 0.5 * scale:
-            found.append(
+            not_known.append(
                 f"{self.of} within {shown(distance)} of an optimal model's (root mean square)"
             )
         if self.means is not None and self.means <= 0.5:
             change = float(shown(self.means))
-            found.append(
+            not_known.append(
                 f"predicted means within factors of {1.0 - change:.12g} and {1.0 + change:.12g} "
                 "of an optimal model's on average"
             )
         most = min(0.5, FEW * sqrt(relative_gap)) if relative_gap >= 0.0 else 0.5
         if self.decisions is not None and self.decisions <= most * self.n_decisions:
-            found.append(
+            not_known.append(
                 f"at most {self.decisions:,} of {self.n_decisions:,} training decisions differ"
             )
-        return found
+        return not_known
 
 
 NOT_THERE = "Such bounds are not computed for models of this kind."

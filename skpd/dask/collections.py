@@ -104,9 +104,9 @@ def workers_with(
             "X.rechunk({1: -1}) makes them one."
         )
     with client.as_current():
-        given = {"sample_weight": sample_weight, "offset": offset}
+        per_row = {"sample_weight": sample_weight, "offset": offset}
         columns: list[da.Array | None] = [X, chunked_like(X, y, "y")]
-        columns += [None if x is None else chunked_like(X, x, name) for name, x in given.items()]
+        columns += [None if x is None else chunked_like(X, x, name) for name, x in per_row.items()]
     chunks = [c if c is None else c.to_delayed(optimize_graph=False).ravel() for c in columns]
     futures = [c if c is None else client.compute([*c], optimize_graph=False) for c in chunks]
     return WorkerGroup(client, futures)

@@ -276,10 +276,10 @@ def declared(kind: Any) -> Any:
     The constructor takes these in their order, then by keyword the `shared` ones of its bases,
     and does nothing but keep them.
     """
-    text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
+    text, hints, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
     in_order = SHARED_ORDER if inherited else ()
-    later = inherited | {name: own[name] for name in own if name in {*inherited, *in_order}}
-    first = {name: own[name] for name in own if name not in later} | {"_": KW_ONLY}
+    later = inherited | {name: hints[name] for name in hints if name in {*inherited, *in_order}}
+    first = {name: hints[name] for name in hints if name not in later} | {"_": KW_ONLY}
     last = {name: later.pop(name) for name in in_order if name in later}
     kind.__annotations__ = first | later | last
     kind._shared_parameters = {}  # a derived class declares all of its own

@@ -88,8 +88,8 @@ def require_lengths(**arrays: Any) -> None:
     """Raise a ValueError that names the arrays if their lengths differ; None stands for any."""
     lengths = {name: _num_samples(each) for name, each in arrays.items() if each is not None}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{length} in {name}" for name, length in lengths.items())
-        raise ValueError(f"Found inconsistent numbers of samples: {found}.")
+        counts = ", ".join(f"{length} in {name}" for name, length in lengths.items())
+        raise ValueError(f"Found inconsistent numbers of samples: {counts}.")
 
 
 def of_one_type(y: ArrayLike | None) -> Any:

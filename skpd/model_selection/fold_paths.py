@@ -61,8 +61,8 @@ class FoldPath:
 
     def solutions(self, seed: int | None, stop: Event) -> Iterator[tuple[Solution, ...]]:
         """The solutions of all problems for each alpha, one alpha after the other."""
-        given = self.alphas, seed, stop
-        paths = [self.estimator._follow(each, *given, brief=True) for each in self.problems]
+        limits = self.alphas, seed, stop
+        paths = [self.estimator._follow(each, *limits, brief=True) for each in self.problems]
         return zip(*paths, strict=False)
 
 

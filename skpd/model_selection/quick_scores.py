@@ -79,10 +79,10 @@ def quick_score(
     if not isinstance(name, str) or np.ndim(y) != 1 or len(y) < 2:
         return None
     if type(model).predict is PrimalDualRegressor.predict and name in OF_TARGETS:
-        own = scoring is not None or type(model)._score is PrimalDualRegressor._score
+        is_known = scoring is not None or type(model)._score is PrimalDualRegressor._score
         targets = np.asarray(y, dtype=np.float64)
         varies = bool(np.ptp(targets) > 0.0) or name != "r2"
-        return partial(OF_TARGETS[name], targets) if own and varies else None
+        return partial(OF_TARGETS[name], targets) if is_known and varies else None
     if type(model).predict is not PrimalDualClassifier.predict or name not in OF_LABELS:
         return None
     labels = np.searchsorted(fit.labels, y)

@@ -74,11 +74,11 @@ def features_named(parameter: str, keys: Iterable, names: np.ndarray) -> dict[An
     indices: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         indices.setdefault(name, []).append(index)
-    found = {}
+    features = {}
     for key in keys:
         fitting = (index for index, name in enumerate(names) if fnmatchcase(name, str(key)))
-        found[key] = indices.get(key) or list(fitting)
-        if not found[key]:
+        features[key] = indices.get(key) or list(fitting)
+        if not features[key]:
             similar = [name for name in indices if str(key).strip("*?") in name][:3]
             similar = similar or get_close_matches(str(key), indices, n=3)
             raise ValueError(
@@ -86,7 +86,7 @@ def features_named(parameter: str, keys: Iterable, names: np.ndarray) -> dict[An
                 f"patterns that fit some, such as 'region_*'; {'similar' if similar else 'first'} "
                 f"of the {len(names)} names are {similar or list(names[:5])}."
             )
-    return found
+    return features
 
 
 def by_feature(parameter: str, values: Any, names: Names, default: Any) -> Any:
@@ -111,14 +111,14 @@ def by_feature(parameter: str, values: Any, names: Names, default: Any) -> Any:
     names = required_names(parameter, names)
     kind = "a pair (lower, upper)" if np.shape(default) else "a number"
     numbers = np.full((len(names), *np.shape(default)), default, dtype=np.float64)
-    found, known = features_named(parameter, values, names), set(names)
-    for key in sorted(found, key=known.__contains__):  # names after patterns
+    features, known = features_named(parameter, values, names), set(names)
+    for key in sorted(features, key=known.__contains__):  # names after patterns
         value = np.array(values[key], dtype=object)
         try:
             if value.shape != np.shape(default) or value[()] is None:
                 raise TypeError
             missing = value == np.array(None)  # an end of a pair may be
-            numbers[found[key]] = np.where(missing, default, value).astype(np.float64)
+            numbers[features[key]] = np.where(missing, default, value).astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             got = shown(values[key])
             raise ValueError(f"{parameter} must be {kind} for {key!r}, got {got}.") from None

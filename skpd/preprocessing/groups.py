@@ -37,15 +37,15 @@ def groups_by_index(groups: Groups, feature_names: Names) -> Groups:
     if not isinstance(lists, list | tuple) or not any(map(_holds_names, lists)):
         return lists
     names = required_names("groups", feature_names)
-    found = features_named("groups", (name for group in lists for name in group), names)
-    named = {index for indices in found.values() for index in indices}
+    features = features_named("groups", (name for group in lists for name in group), names)
+    named = {index for indices in features.values() for index in indices}
     missing = [name for index, name in enumerate(names) if index not in named]
     if missing:
         raise ValueError(
             f"groups must hold every column of X, but they miss {missing[0]!r} "
             f"({len(missing)} in all)."
         )
-    return [[index for name in group for index in found[name]] for group in lists]
+    return [[index for name in group for index in features[name]] for group in lists]
 
 
 def _holds_names(group: ArrayLike) -> bool:

@@ -325,8 +325,8 @@ class FreeOutputs(FreeDirections):
             of_output, rows = np.flatnonzero(columns % K == k), self.rows.of_output(k)
             design = rows.design.columns(columns[of_output] // K) if shared is None else shared
             penalty = Separable(0.0, 0.0, *(end[of_output] for end in ends))
-            given = rows.y, rows.weights, rows.loss, penalty, 1.0
-            free = linear_problem(design, *given, bool(rows.fit_intercept))
+            arguments = rows.y, rows.weights, rows.loss, penalty, 1.0
+            free = linear_problem(design, *arguments, bool(rows.fit_intercept))
             parts.append((columns[of_output], free))
         return parts
 
@@ -350,8 +350,8 @@ class FreeOutputs(FreeDirections):
         vanishing = np.concatenate([vanish for _, vanish in balances])
         endpoint = theta + change / share if share > 0.0 else theta
         bounds = BalanceBounds(share, sqrt(residual), cost, error, vanishing)
-        own, end, moved = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
-        return BalancedPoint(problem, own, end, moved, bounds)
+        before, end, moved = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
+        return BalancedPoint(problem, before, end, moved, bounds)
 
 
 def on_intervals(outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:

@@ -1,7 +1,8 @@
 """The monitor of a solver, which certifies its points and decides when it has converged."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from math import inf
 from typing import Any
@@ -154,6 +155,16 @@ class Monitor:
             self.stopped = not self.done
             self.done = True
 
+    @contextmanager
+    def aiming_at(self, tol: float) -> Iterator[None]:
+        """Take another tolerance for a part of a run."""
+        asked, self.tol = self.tol, tol
+        try:
+            yield
+        finally:
+            self.tol = asked
+            self.done = self.stopped or self.primal - self.dual <= self.goal
+
     def restore_lost_rows(self) -> Point:
         """The best point, with a dual point that has values for rows that were lost.
 
@@ -211,8 +222,8 @@ class Monitor:
             if np.array_equal(coef, self._coef) and np.array_equal(intercept, self._intercept):
                 primal = self.primal
             else:
-                own = coef, np.float64(intercept), self._accuracy
-                primal = primal_objective(self.problem, *own)
+                accuracy = self._accuracy
+                primal = primal_objective(self.problem, coef, np.float64(intercept), accuracy)
             if np.isfinite(primal):
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return
@@ -253,25 +264,12 @@ class Monitor:
         if self.keeps_best:
             self._take_structure()
             self._take_least_norm()
-        unrounded, rounds = inf, self.precision != np.float64
-        if rounds:
+        unrounded, is_rounded = inf, self.precision != np.float64
+        if is_rounded:
             unrounded = self.relative_gap
             self._round()
-        model: Any = np.float64(self._coef), np.float64(self._intercept)
-        own = self.problem, self.primal, self._bound, None if self.brief else model
-        accepted = self._certificate
-        if accepted is not None and (accepted.primal, accepted.dual) == (self.primal, self.dual):
-            certificate, theta = accepted, self._theta
-        elif self._bound is not None and (
-            rounds or self.brief or self._bound_given == self.primal
-        ):
-            certificate, theta = certificate_of(*own)
-        else:
-            given = self.problem, *model, self._theta
-            certificate, theta = certify_point(*given, accuracy=self._accuracy)
-            if certificate.dual < self.dual:  # the bound was computed with other coefficients
-                certificate, theta = certificate_of(*own)
-        if rounds:
+        certificate, theta = self._certified(is_rounded)
+        if is_rounded:
             self.primal, self.dual, self.on_check = certificate.primal, certificate.dual, None
             self._record(self.n_iter, self.primal, self.dual)
         return Solution(
@@ -287,6 +285,27 @@ class Monitor:
             method=self.method,
             before_rounding=unrounded,
         )
+
+    def _certified(self, is_rounded: bool) -> tuple[Certificate, Any]:
+        """The certificate of the best points, and its dual point.
+
+        That of the last bound is computed again if it assumed another objective value, except for
+        a model that was rounded.
+        """
+        accepted = self._certificate
+        if accepted is not None and (accepted.primal, accepted.dual) == (self.primal, self.dual):
+            return accepted, self._theta
+        problem = self.problem
+        coef: Any = np.float64(self._coef)
+        intercept: Any = np.float64(self._intercept)
+        assumes_this = is_rounded or self.brief or self._bound_given == self.primal
+        if self._bound is None or not assumes_this:
+            accuracy = self._accuracy
+            again = certify_point(problem, coef, intercept, self._theta, accuracy=accuracy)
+            if again[0].dual >= self.dual:  # otherwise the bound is of other coefficients
+                return again
+        model = None if self.brief else (coef, intercept)
+        return certificate_of(problem, self.primal, self._bound, model)
 
     def _largest_gap(self, certificate: Certificate) -> float:
         """The largest gap that meets the tolerance which the caller asked for."""

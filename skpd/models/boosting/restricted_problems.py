@@ -22,7 +22,7 @@ def linear_programme(
     those of `accelerated_boosting`.
     """
     t, n = edges.shape
-    found = linprog(
+    programme = linprog(
         np.append(np.zeros(n), 1.0),
         A_ub=np.hstack([edges, -np.ones((t, 1))]),
         b_ub=np.zeros(t),
@@ -37,9 +37,9 @@ def linear_programme(
             "dual_feasibility_tolerance": SETTINGS.programme_tol,
         },
     )  # fmt: skip
-    if found.x is None or found.ineqlin is None:
+    if programme.x is None or programme.ineqlin is None:
         return Pair(problem.weights, start, reached=False)
-    return Pair(found.x[:n], -np.asarray(found.ineqlin.marginals), reached=True)
+    return Pair(programme.x[:n], -np.asarray(programme.ineqlin.marginals), reached=True)
 
 
 def accelerated_boosting(

@@ -55,8 +55,8 @@ def alternating_multipliers(context: SolverContext) -> None:
         groups, enough = model.rows.groups, SETTINGS.free_share * change
         if groups is None:
             return free, at(free).known
-        scaled, found = groups.minimised(at, sigma * free, enough, SETTINGS.newton_accuracy)
-        return scaled / sigma, found.known
+        scaled, minimum = groups.minimised(at, sigma * free, enough, SETTINGS.newton_accuracy)
+        return scaled / sigma, minimum.known
 
     free, (after, loss) = fitted()
     try:

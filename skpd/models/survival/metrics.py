@@ -333,15 +333,15 @@ class SurvivalScorer(routing._MetadataRequester):
             if not self.grouped:
                 return -_deviance(model.ties, held_out)
             return _deviance(model.ties, fitted) - _deviance(model.ties, fitted, held_out)
-        given = {"y_train": fitted[fitted[:, -3] > 0.0, :-3], "sample_weight": sample_weight}
+        context = {"y_train": fitted[fitted[:, -3] > 0.0, :-3], "sample_weight": sample_weight}
         if self.metric == "concordance":
-            return concordance_index(y, scores, tau=self.tau, strata=stratum, **given)
+            return concordance_index(y, scores, tau=self.tau, strata=stratum, **context)
         times, rows = _increasing(self.times), rows | without_none(strata=strata)
         curves = model.predict_survival_function(X, times, **rows)
         if self.metric == "brier":
-            return -brier_score(y, curves, times, **given)[1]
+            return -brier_score(y, curves, times, **context)[1]
         several = len(model.baseline_) > 1  # baselines, which scores do not have
-        return cumulative_dynamic_auc(y, -curves if several else scores, times, **given)[1]
+        return cumulative_dynamic_auc(y, -curves if several else scores, times, **context)[1]
 
     __call__ = score
 

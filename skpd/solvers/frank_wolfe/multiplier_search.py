@@ -78,25 +78,25 @@ def search_for_multiplier(context: SolverContext, *, method: Callable[..., None]
     def solution(multiplier: float, accuracy: float) -> Solution:
         nonlocal point
         inner = _penalised(problem, multiplier)
-        own = Monitor(inner, accuracy)
-        own.n_iter = monitor.n_iter
-        own.check(own.n_iter, point)
-        if not own.done:
-            method(context._replace(problem=inner, monitor=own, start=point))
-        found = own.solution()
-        point = Point(found.coef, found.intercept, found.dual_coef)
-        coef = _stretched(problem, found)
-        n_iter = max(found.n_iter, monitor.n_iter + 1)
-        monitor.check(n_iter, Point(coef, found.intercept, found.dual_coef))
+        inner_monitor = Monitor(inner, accuracy)
+        inner_monitor.n_iter = monitor.n_iter
+        inner_monitor.check(inner_monitor.n_iter, point)
+        if not inner_monitor.done:
+            method(context._replace(problem=inner, monitor=inner_monitor, start=point))
+        penalised = inner_monitor.solution()
+        point = Point(penalised.coef, penalised.intercept, penalised.dual_coef)
+        coef = _stretched(problem, penalised)
+        n_iter = max(penalised.n_iter, monitor.n_iter + 1)
+        monitor.check(n_iter, Point(coef, penalised.intercept, penalised.dual_coef))
         if context.is_over(monitor.n_iter):
             raise _EnoughError
-        return found
+        return penalised
 
     @cache  # the result must not depend on the start
     def excess(logarithm: float) -> float:
         """The logarithm of the ratio of norm and radius, nearly linear in that of lambda."""
-        found = solution(float(np.exp(logarithm)), tol)
-        norm = float(np.sum(np.abs(found.coef)))
+        penalised = solution(float(np.exp(logarithm)), tol)
+        norm = float(np.sum(np.abs(penalised.coef)))
         return float(np.log(np.clip(norm / radius, 1e-300, 1e300)))
 
     # the multiplier at and above which the solution is 0

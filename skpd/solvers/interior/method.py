@@ -67,12 +67,9 @@ def interior_point_to_the_zeros(context: SolverContext) -> None:
     decompositions.
     """
     monitor, tol = context.monitor, context.monitor.tol
-    for monitor.tol in (min(tol, max(ZEROS * tol, ENOUGH)), tol):
-        try:
+    for finer in (min(tol, max(ZEROS * tol, ENOUGH)), tol):
+        with monitor.aiming_at(finer):
             interior_point(context)
-        finally:
-            monitor.tol = tol
-            monitor.done = monitor.stopped or monitor.primal - monitor.dual <= monitor.goal
         if context.is_over(monitor.n_iter):
             return
 

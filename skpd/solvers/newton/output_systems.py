@@ -67,8 +67,8 @@ def newton_step(
     precondition = _without_rows(inverse, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     max_iter = SETTINGS.most_linear_steps
-    found = conjugate_gradients(times, precondition, -slope, max_iter=max_iter, target=target)
-    return _move_along(H.times, P, R, terms, found.solution)
+    result = conjugate_gradients(times, precondition, -slope, max_iter=max_iter, target=target)
+    return _move_along(H.times, P, R, terms, result.solution)
 
 
 def _inverse(H: GramMatrices | OutputColumns, inside: Mask, ridge: Array) -> Array:

@@ -60,10 +60,10 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
         slope = search.within(function.slope(norm.value(start.coef)))
     for _ in range(ROUNDS):
         tol = min(LOOSEST, max(monitor.tol, monitor.relative_gap)) * SHARE
-        own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
+        with_norm = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
         tol = max(tol, SHARE * monitor.tol)
         limited = context._replace(start=start, max_iter=context.max_iter - n_iter)
-        inner = limited.solved(own, tol, method)
+        inner = limited.solved(with_norm, tol, method)
         n_iter += max(inner.n_iter, 1)
         start = inner.best
         if start.dual_coef is None:
@@ -101,8 +101,8 @@ class _Between:
         lower, upper = 0.0, 1.0
         for _ in range(HALVINGS):
             share = 0.5 * (lower + upper)
-            found = self.function.slope(share * a + (1.0 - share) * b)
-            too_large = found > share * s + (1.0 - share) * t
+            slope = self.function.slope(share * a + (1.0 - share) * b)
+            too_large = slope > share * s + (1.0 - share) * t
             lower, upper = (lower, share) if too_large else (share, upper)
         share = 0.5 * (lower + upper)
         numbers = [
