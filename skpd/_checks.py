@@ -12,7 +12,7 @@ from ._typing import ArrayLike, Mask, Numbers
 ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """The representation of a value in messages, shortened and without NumPy's number types."""
     with np.printoptions(legacy="1.25", threshold=20):
         text = " ".join(repr(value).split())
@@ -63,7 +63,7 @@ def check_number(
 
 
 def check_array(
-    what: str, values: Any, *, minimum: float, maximum: float = inf, finite: bool = True
+    what: str, values: ArrayLike, *, minimum: float, maximum: float = inf, finite: bool = True
 ) -> Any:
     """Validate a number or a vector with entries in [minimum, maximum], and return it as float64.
 

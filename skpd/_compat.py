@@ -50,7 +50,7 @@ try:
 except ImportError:  # before scikit-learn 1.9
     from sklearn.utils.validation import _check_sample_weight as _check_any_sample_weight
 
-    def _check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
+    def _check_sample_weight(sample_weight: object, X: object, **options: object) -> Any:
         """Check weights as scikit-learn 1.9 does, which refuses weights that are all 0."""
         weights = _check_any_sample_weight(sample_weight, X, **options)
         if not weights.any():
@@ -62,23 +62,23 @@ except ImportError:  # before scikit-learn 1.9
 
         sequential_subtasks = True
 
-        def subcontext(self, **_: Any) -> "_NoCallbacks":
+        def subcontext(self, **_: object) -> "_NoCallbacks":
             return self
 
-        def call_on_fit_task_begin(self, **_: Any) -> "_NoCallbacks":
+        def call_on_fit_task_begin(self, **_: object) -> "_NoCallbacks":
             return self
 
-        def call_on_fit_task_end(self, **_: Any) -> bool:
+        def call_on_fit_task_end(self, **_: object) -> bool:
             return False
 
         @contextmanager
-        def propagate_callback_context(self, _: Any) -> Any:
+        def propagate_callback_context(self, _: object) -> Any:
             yield
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Fits whose tasks go unheard."""
 
-        def _init_callback_context(self, **_: Any) -> _NoCallbacks:
+        def _init_callback_context(self, **_: object) -> _NoCallbacks:
             return _NoCallbacks()
 
 

@@ -40,7 +40,7 @@ class Value:
             return {}
         return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
 
-    def with_params(self, **parameters: Any) -> Self:
+    def with_params(self, **parameters: object) -> Self:
         """A copy of the object with other values of some parameters.
 
         Parameters

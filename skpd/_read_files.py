@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.compose import make_column_transformer
@@ -33,7 +32,7 @@ class Data:
     """
 
     name: str
-    X: Any
+    X: object
     y: np.ndarray
     target: str
     columns: Sequence[str] | None = None

@@ -58,7 +58,7 @@ class OnDask(PrimalDualEstimator):
     communication_: Communication
     client: Client | None = None
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "_local" in vars(cls):
             cls.__annotations__ = {**get_annotations(cls._local), "client": Client | None}
@@ -94,7 +94,7 @@ class OnDask(PrimalDualEstimator):
 
     @abstractmethod
     def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
+        self, workers: WorkerGroup, y: Array, offset: Array | None
     ) -> FormulatedProblems:
         """The problems of a fit to the rows that workers hold."""
 
@@ -128,7 +128,7 @@ class OnDask(PrimalDualEstimator):
     # Predictions
 
     def _of_chunks(
-        self, method: str, X: Any, n_columns: int | None, dtype: Any,
+        self, method: str, X: Matrix, n_columns: int | None, dtype: object,
         offset: PerRow = None,
     ) -> Any:  # fmt: skip
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
@@ -152,7 +152,7 @@ class OnDask(PrimalDualEstimator):
 
         return da.map_blocks(of_chunk, X, *offsets, dtype=dtype, **shape)
 
-    def _score(self, y: Any, predicted: Any, weights: Any, offset: Any) -> Any:
+    def _score(self, y: Any, predicted: Any, weights: PerRow, offset: PerRow) -> Any:
         """The score, as a lazy number for a collection."""
         if not is_dask_collection(predicted):
             return cast(Any, super())._score(y, predicted, weights, offset)
@@ -160,7 +160,9 @@ class OnDask(PrimalDualEstimator):
         return self._lazy_score(chunked_like(predicted, y, "y"), predicted, weights, offset)
 
     @abstractmethod
-    def _lazy_score(self, y: da.Array, predicted: da.Array, weights: Any, offset: Any) -> Any:
+    def _lazy_score(
+        self, y: da.Array, predicted: da.Array, weights: PerRow, offset: PerRow
+    ) -> Any:
         """The score of predictions for targets and weights, which may be None, in equal chunks."""
 
 
@@ -171,7 +173,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     _checks_classes: ClassVar[bool] = True  # with those that the workers know
 
     def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
+        self, workers: WorkerGroup, y: Array, offset: Array | None
     ) -> FormulatedProblems:
         classes, weights = class_weights(workers)
         check_classification_targets(classes)
@@ -201,15 +203,15 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         require_classes(fit.labels, self.classes_, type(self).__name__)
         return fit.problems
 
-    def decision_function(self, X: Any, offset: PerRow = None) -> Any:
+    def decision_function(self, X: Matrix, offset: PerRow = None) -> Any:
         n_columns = len(self.classes_) if len(getattr(self, "classes_", ())) > 2 else None
         return self._of_chunks("decision_function", X, n_columns, None, offset)
 
-    def predict(self, X: Any, offset: PerRow = None) -> Any:
+    def predict(self, X: Matrix, offset: PerRow = None) -> Any:
         check_is_fitted(self)
         return self._of_chunks("predict", X, None, self.classes_.dtype, offset)
 
-    def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
+    def _log_probabilities(self, X: Matrix, offset: PerRow = None) -> Any:
         check_is_fitted(self)
         return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
 
@@ -222,7 +224,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
     def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
+        self, workers: WorkerGroup, y: Array, offset: Array | None
     ) -> FormulatedProblems:
         workers.of_chunks(require_numbers)
         loss = self._get_loss()
@@ -230,7 +232,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
         return FormulatedProblems(workers, np.empty(0), [problem])
 
-    def predict(self, X: Any, offset: PerRow = None) -> Any:
+    def predict(self, X: Matrix, offset: PerRow = None) -> Any:
         n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
         return self._of_chunks("predict", X, n_targets, None, offset)
 
@@ -251,14 +253,16 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 class MeansOnDask(RegressorOnDask, MeanRegressor):
     """The base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
-    def _total_offset(self, X: Any, offset: Any = None, exposure: Any = None, **_: Any) -> Any:
+    def _total_offset(
+        self, X: Any, offset: PerRow = None, exposure: PerRow = None, **_: object
+    ) -> Any:
         if exposure is None or not is_dask_collection(X):
             return super()._total_offset(X, offset, exposure)
         exposure = chunked_like(as_array(X, "X"), exposure, "exposure")
         offset = 0.0 if offset is None else chunked_like(as_array(X, "X"), offset, "offset")
         return da.map_blocks(with_exposure, exposure, offset, exposure, meta=np.empty(0))
 
-    def predict(self, X: Any, offset: PerRow = None, exposure: PerRow = None) -> Any:
+    def predict(self, X: Matrix, offset: PerRow = None, exposure: PerRow = None) -> Any:
         return super().predict(X, self._total_offset(X, offset, exposure))
 
     def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:

@@ -70,7 +70,7 @@ class OneBlasThread:
         """
 
         @wraps(function)
-        def limited(*values: Any, **named: Any) -> Any:
+        def limited(*values: object, **named: object) -> Any:
             with self:
                 return function(*values, **named)
 

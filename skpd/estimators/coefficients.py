@@ -85,7 +85,9 @@ class LinearCoefficients:
             )
         return offset
 
-    def _total_offset(self, X: Any, offset: Any = None, exposure: Any = None, **_: Any) -> Any:
+    def _total_offset(
+        self, X: MatrixLike, offset: Any = None, exposure: Any = None, **_: Any
+    ) -> Any:
         """The checked offset plus the logarithm of the exposure, of all metadata of rows."""
         return with_exposure(X, self._checked_offset(offset), exposure)
 

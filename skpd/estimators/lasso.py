@@ -37,7 +37,7 @@ class LassoAttributes(PrimalDualEstimator):
     @one_blas_thread
     def path(
         cls, X: MatrixLike, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
-        return_n_iter: bool = False, check_input: bool = True, **params: Any,
+        return_n_iter: bool = False, check_input: bool = True, **params: object,
     ) -> tuple[Array, ...]:  # fmt: skip
         """Coefficients for many alphas, as by scikit-learn's `lasso_path`.
 

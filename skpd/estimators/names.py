@@ -27,7 +27,7 @@ PenaltyName = Literal[
 ]  # fmt: skip
 
 
-def _losses_named(names: Any) -> dict[str, Any]:
+def _losses_named(names: object) -> dict[str, Any]:
     """The losses of names, which are those of the classes, as in "squared_hinge"."""
     return {name: getattr(losses, name.title().replace("_", "")) for name in get_args(names)}
 

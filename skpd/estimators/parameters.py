@@ -109,7 +109,7 @@ class ParameterValidation(PickledWithVersion):
     _parameter_constraints: ClassVar[dict]
     _defaults: ClassVar[dict]  # by the names of parameters; `Signature.empty` where there is none
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         explain(cls, "fit")
         cls._find_constraints()
@@ -159,7 +159,7 @@ class ParameterValidation(PickledWithVersion):
                 self._parameter_constraints, values, caller_name=type(self).__name__
             )
 
-    def _require_known(self, parameter: str, name: Any, constraints: Sequence) -> None:
+    def _require_known(self, parameter: str, name: object, constraints: Sequence) -> None:
         """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)
@@ -173,7 +173,7 @@ class ParameterValidation(PickledWithVersion):
             f"{{{', '.join(map(repr, known))}}}{others}. Got {shown(name)} instead.{hint}"
         )
 
-    def _hint(self, parameter: str, name: Any, known: Sequence[str]) -> str:
+    def _hint(self, parameter: str, name: object, known: Sequence[str]) -> str:
         """What to pass instead of an unknown name, where it is similar to one or is elsewhere."""
         word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
         if parameter == "kernels":
@@ -188,7 +188,7 @@ class ParameterValidation(PickledWithVersion):
         elsewhere = [] if same else [owners[other] for other in names if other in owners]
         return f"{hint} {elsewhere[0]} has this {parameter}." if elsewhere else hint
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters of the estimator, or of its loss or penalty.
 
         Parameters
@@ -231,7 +231,7 @@ def _shared_of(kind: type) -> dict[str, type]:
     return hints
 
 
-def _constraints_of(hint: Any) -> list | None:
+def _constraints_of(hint: object) -> list | None:
     """The constraints of a bool, or of a name or an object of skpd; None for other types."""
     constraints: list = []
     for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]:
@@ -248,7 +248,7 @@ def _constraints_of(hint: Any) -> list | None:
     return constraints
 
 
-def _without_names(hint: Any) -> Any:
+def _without_names(hint: object) -> Any:
     """A type with str in place of the names that a parameter takes, for short signatures."""
     if get_origin(hint) is Literal:
         return str

@@ -52,7 +52,7 @@ class ShownEstimator(BaseEstimator):
         return shown
 
 
-def _in_words(value: Any) -> Text | None:
+def _in_words(value: object) -> Text | None:
     """The text for a certificate, a history or a name; None for other values."""
     if isinstance(value, (Certificate, str)):
         return Text(str(value))

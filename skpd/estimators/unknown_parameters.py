@@ -40,7 +40,7 @@ def unknown_parameter(owner: str, name: str, known: Collection[str]) -> str:
     return f"{owner} has no parameter {name!r}. {hint}"
 
 
-def require_call(form: Signature, owner: str, /, *values: Any, **named: Any) -> None:
+def require_call(form: Signature, owner: str, /, *values: object, **named: object) -> None:
     """Raise a TypeError, which says what to pass instead, unless a signature takes arguments."""
     try:
         form.bind(*values, **named)
@@ -67,7 +67,7 @@ def explained(method: Callable) -> Any:
     form, suffix = signature(method), ".fit" if method.__name__ == "fit" else ""
 
     @wraps(method)
-    def call(self: Any, *values: Any, **named: Any) -> Any:
+    def call(self: object, *values: object, **named: object) -> Any:
         try:
             return method(self, *values, **named)
         except TypeError:

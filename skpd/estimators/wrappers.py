@@ -32,7 +32,7 @@ def of_last_step(method: Method) -> Method:
     """Make a method that is the last step's of this name, for X after the steps before it."""
 
     @wraps(method)
-    def of_best(self: Any, X: MatrixLike, *others: Any, **named: Any) -> Any:
+    def of_best(self: object, X: MatrixLike, *others: object, **named: object) -> Any:
         last, X = final_estimator(self, X)
         return getattr(last, method.__name__)(X, *others, **named)
 
@@ -44,7 +44,7 @@ class BestEstimator:
     """Mixin that predicts by ``best_estimator_``, a fitted clone of ``estimator``."""
 
     estimator: BaseEstimator
-    best_estimator_: Any  # of the type of ``estimator``
+    best_estimator_: object  # of the type of ``estimator``
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best estimator; an interrupted fit may have set other attributes."""
@@ -211,7 +211,7 @@ class BestEstimator:
         return getattr(self.best_estimator_, name)
 
 
-def final_estimator(estimator: BaseEstimator, X: Any = None) -> tuple[BaseEstimator, Any]:
+def final_estimator(estimator: BaseEstimator, X: MatrixLike = None) -> tuple[BaseEstimator, Any]:
     """The last estimator of pipelines and the best of searches, also within each other.
 
     Returns

@@ -64,7 +64,7 @@ def last_line(name: str, solution: Solution) -> None:
 @contextmanager
 def subtask(
     context: CallbackContext, task: FitTask, name: str, number: int, n_parts: int = 0,
-    **at_end: Any,
+    **at_end: object,
 ) -> Iterator[CallbackContext]:  # fmt: skip
     """Context of a part of a fit, whose begin and end are reported to callbacks.
 

@@ -43,7 +43,7 @@ def validated(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike, **options:
     return arrays
 
 
-def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **options: Any) -> Any:
+def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **options: object) -> Any:
     X, targets = checked(X), tuple(map(of_one_type, y))
     try:
         arrays = validate_data(estimator, X, *targets, **options)
@@ -70,7 +70,7 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
     return tuple(map(_aligned, arrays)) if isinstance(arrays, tuple) else _aligned(arrays)
 
 
-def _columns_of_words(X: Any) -> list:
+def _columns_of_words(X: Matrix) -> list:
     """The names or numbers of the columns of a table that cannot be converted to numbers."""
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU"
     columns = []
@@ -84,7 +84,7 @@ def _columns_of_words(X: Any) -> list:
     return columns
 
 
-def require_lengths(**arrays: Any) -> None:
+def require_lengths(**arrays: object) -> None:
     """Raise a ValueError that names the arrays if their lengths differ; None stands for any."""
     lengths = {name: _num_samples(each) for name, each in arrays.items() if each is not None}
     if len(set(lengths.values())) > 1:
@@ -115,7 +115,7 @@ def of_one_type(y: ArrayLike | None) -> Any:
     return _in_numpy(y)
 
 
-def validated_array(X: MatrixLike, **options: Any) -> Any:
+def validated_array(X: MatrixLike, **options: object) -> Any:
     """Validate an array by `check_array` of scikit-learn, safe for compiled code."""
     return _aligned(check_array(checked(_in_numpy(X)), **options))
 
@@ -169,7 +169,7 @@ def require_size(name: str, values: ArrayLike) -> None:
 
 def _validated_blocks(
     estimator: BaseEstimator, X: RowBlocks, *y: ArrayLike, reset: bool = True,
-    multi_output: bool = False, y_numeric: bool = False, **_: Any,
+    multi_output: bool = False, y_numeric: bool = False, **_: object,
 ) -> Any:  # fmt: skip
     if not estimator._takes_blocks:
         raise ValueError(

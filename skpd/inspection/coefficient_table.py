@@ -1,6 +1,6 @@
 """Coefficients with the names of features and outputs, and what is proven of them."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -94,7 +94,7 @@ def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "
     names, has_feature = _rows_of_output(steps, model, n_features)
     certificate, shape = model.certificate_, (n_outputs, len(names))
 
-    def column(of_features: np.ndarray, intercept: Any, base_level: Any) -> np.ndarray:
+    def column(of_features: np.ndarray, intercept: object, base_level: object) -> np.ndarray:
         values = np.full(shape, base_level, dtype=np.asarray(of_features).dtype)
         values[:, has_feature] = np.reshape(of_features, coef.shape)
         if model.fit_intercept:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -160,7 +160,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     @fit_method
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
-        **params: Any,
+        **params: object,
     ) -> Self:  # fmt: skip
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 

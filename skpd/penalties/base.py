@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
 from math import inf, nan
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -208,6 +208,17 @@ class Penalty(Value, ABC):
         Q is None where R has no part besides the ridge.
         """
         return 0.0, self, 1.0
+
+    if TYPE_CHECKING:  # of penalties of groups
+        # The group of each coefficient, the l1 norm's weight and those of groups, and the ridge.
+        @property
+        def labels(self) -> Indices: ...
+
+        @property
+        def group_terms(self) -> tuple[float, Array]: ...
+
+        @property
+        def group_ridge(self) -> float: ...
 
     @property
     def is_ridge(self) -> bool:

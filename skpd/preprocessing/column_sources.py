@@ -244,7 +244,7 @@ class ColumnTrackingPipeline(Pipeline):
 
 
 def track_columns(
-    *steps: BaseEstimator, memory: Any = None, verbose: bool = False
+    *steps: BaseEstimator, memory: object = None, verbose: bool = False
 ) -> ColumnTrackingPipeline:
     """Pipeline of transformers whose features carry their names and the columns they come from.
 
@@ -305,7 +305,7 @@ class _CarriesSources:
     skpd_sources: Sources | None = None
     _plain: ClassVar[Callable[..., Matrix]]  # makes an array without sources
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         selection = super().__getitem__(key)  # type: ignore[misc]
         others = key[1:] if isinstance(key, tuple) else ()
         if isinstance(selection, _CarriesSources) and all(map(_is_every_column, others)):
@@ -316,7 +316,7 @@ class _CarriesSources:
         return _with_sources, (self._plain(self), self.skpd_sources)
 
 
-def _is_every_column(key: Any) -> bool:
+def _is_every_column(key: object) -> bool:
     return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
 
 

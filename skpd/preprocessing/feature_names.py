@@ -89,7 +89,7 @@ def features_named(parameter: str, keys: Iterable, names: np.ndarray) -> dict[An
     return features
 
 
-def by_feature(parameter: str, values: Any, names: Names, default: Any) -> Any:
+def by_feature(parameter: str, values: object, names: Names, default: Any) -> Any:
     """What a parameter says of each feature, where it is given by the names of the features.
 
     Parameters

@@ -33,6 +33,8 @@ NEAR = 0.99  # w = 0 is not tried for alpha below this times the alpha at which 
 SomeKind = TypeVar("SomeKind", bound="Rows")
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
+Gram = WeightedGram | OutputsGram | None  # a cache of Gram matrices of weighted rows
+
 Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind of rows
 
 
@@ -393,7 +395,7 @@ class Rows(ABC, Generic[Dual]):
     def new_products(self, of_path: bool) -> DualProducts | None:
         """A cache of products X' diag(c) theta; None where a run keeps none."""
 
-    def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram | None:
+    def new_gram(self, penalty: Penalty) -> Gram:
         """A cache of Gram matrices of weighted rows; None where a run keeps none."""
 
     def by_columns(self, penalty: Penalty) -> Self:

@@ -23,7 +23,7 @@ from .dual_points import BalancedPoint, RowPoint
 from .free_directions import LIKELY, TINY, FreeDirections
 from .free_features import dependence, project_onto_free
 from .in_memory import RowsInMemory, linear_problem
-from .interfaces import ProblemParts, Support
+from .interfaces import ProblemParts, Rows, Support
 from .problem import Problem
 from .tilting import tilted
 
@@ -354,7 +354,7 @@ class FreeOutputs(FreeDirections):
         return BalancedPoint(problem, before, end, moved, bounds)
 
 
-def on_intervals(outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:
+def on_intervals(outputs: Rows, theta: Array, lower: Array, upper: Array) -> Array:
     """The projection onto the points between bounds whose sums over each output vanish."""
     projected = theta.copy()
     for rows in outputs.row_indices:

@@ -11,7 +11,7 @@ its own task only. The vector of coefficients has the rows of W one after the ot
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class RowsOfOutputs(RowsInMemory):
     def new_products(self, of_path: bool) -> DualProducts:
         return super().new_products(of_path=False)  # they are not kept from one alpha to the next
 
-    def new_gram(self, penalty: Any) -> OutputsGram:
+    def new_gram(self, penalty: Penalty) -> OutputsGram:
         agree = self.loss.constant_curvature and self.design.shares_data
         ones, all_at_once = bool(self.fit_intercept), penalty.is_quadratic
         of_rows = True

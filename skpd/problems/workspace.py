@@ -59,7 +59,7 @@ class Workspace:
     """
 
     def __init__(self, rows: Rows, penalty: Penalty, of_path: bool = False) -> None:
-        self.rows: Any = rows
+        self.rows: Rows = rows
         self.of_path = of_path
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)

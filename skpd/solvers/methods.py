@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from ..penalties import GroupL2, Spectral, Structure
+from ..penalties import Spectral, Structure
 from ..problems import Problem
 from ..problems.plan import Method
 from .accelerated.limited_memory import quasi_newton
@@ -49,8 +49,7 @@ def has_blocks(problem: Problem) -> bool:
     penalty, K = problem.penalty, problem.n_outputs
     if K == 1 or penalty.structure is not Structure.GROUPED:
         return bool(penalty.structure.is_block_separable)
-    of_groups = cast(GroupL2, penalty)
-    labels, (_, weights) = of_groups.labels, of_groups.group_terms
+    labels, (_, weights) = penalty.labels, penalty.group_terms
     is_by_rows = np.array_equal(labels, np.repeat(labels[::K], K))
     return is_by_rows and len(weights) == len(labels) // K
 

@@ -77,7 +77,7 @@ def solve(
     precision: DTypeLike = np.float64,
     accuracy: float = 0.0,
     brief: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Solution:
     """Solve a problem and certify the solution.
 

@@ -42,7 +42,7 @@ class Boosted(NamedTuple):
     w: Array
     certificate: Certificate
     restricted: Certificate
-    history: Any
+    history: Array
     converged: bool
 
     @property
@@ -88,7 +88,7 @@ class _Run:
     def gap(self) -> float:
         return max(self.primal - self.dual, 0.0)
 
-    def add(self, hypothesis: Any, values: Array) -> bool:
+    def add(self, hypothesis: object, values: Array) -> bool:
         """Add a hypothesis unless there is one with the same values; whether it was added."""
         edge = self.signs * values
         if np.any(np.all(self.edges == edge, axis=1)):

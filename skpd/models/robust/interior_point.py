@@ -2,7 +2,6 @@
 
 from functools import partial
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -82,8 +81,7 @@ def robust_interior_point(context: SolverContext) -> None:
 def add_robust_terms(programme: Programme) -> None:
     """Add the loss and the penalty of the robust SVM, with multipliers p and r for each row."""
     problem, cones = programme.problem, Representation(programme)
-    penalty: Any = problem.penalty
-    _, lower, upper = penalty.free_features
+    _, lower, upper = problem.penalty.free_features
     d = programme.n_coefficients - len(lower)
     q, epsilon, kappa, ridge = terms = terms_of(problem)
     programme.ridge[:d] = ridge

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -157,7 +157,7 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
 
     @fit_method
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.

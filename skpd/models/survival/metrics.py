@@ -368,7 +368,7 @@ def _scores(values: ArrayLike, *shapes: tuple[int, ...], name: str = "y_score") 
     return array
 
 
-def _increasing(times: Any) -> Array:
+def _increasing(times: object) -> Array:
     array = np.atleast_1d(np.asarray(times, dtype=np.float64))
     increase = np.all(np.diff(array) > 0.0) and array.size > 0
     if array.ndim > 1 or not (increase and np.isfinite(array).all()):

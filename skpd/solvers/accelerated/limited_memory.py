@@ -14,16 +14,15 @@ so that the sums of the dual point l'_i stay near 0, and the gap of W and this d
 from collections import deque
 from contextlib import suppress
 from math import inf, log
-from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Numbers
 from ...problems import Point
 from ...problems.workspace import Descent
 from ..solver_context import SolverContext
 from .certified_estimates import EstimateSchedule, Result, within
-from .mean_losses import losses_of
+from .mean_losses import Losses, losses_of
 from .settings import GRADIENTS as STEPS
 from .settings import QUASI_NEWTON as SETTINGS
 
@@ -43,7 +42,7 @@ class QuasiNewtonIterate:
     """
 
     def __init__(
-        self, losses: Any, coef: Array, intercept: Any, ridge: float, squares: Array,
+        self, losses: Losses, coef: Array, intercept: Numbers, ridge: float, squares: Array,
         z: Array | None = None,
     ) -> None:  # fmt: skip
         self.losses, self.ridge = losses, ridge

@@ -1,7 +1,7 @@
 """Mean losses with their derivatives in predictions, for gradient methods."""
 
 from math import inf
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -27,7 +27,8 @@ class Losses(Protocol):
         The precision of products.
     """
 
-    theta: Any
+    problem: Problem
+    theta: Array
     sums: Array
     dtype: DTypeLike = np.float64
 

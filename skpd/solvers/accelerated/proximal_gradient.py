@@ -44,7 +44,7 @@ class SmoothModel(Protocol):
     problem: Problem
     weights: Array
     loss: float
-    slope: Any
+    slope: Array
     z: Array
     theta: Array
 
@@ -95,7 +95,7 @@ class SmoothModel(Protocol):
         self.loss, self.theta = self.evaluate(self.z)
         self.slope = self.gradient(self.theta)
 
-    def above_tangent(self, image: Array, step: Any) -> float:
+    def above_tangent(self, image: Array, step: Array) -> float:
         """The mean loss at y + step, of the given image, minus its tangent at y."""
         z = self.predictions(image)
         move, loss = z - self.z, self.problem.loss

@@ -4,7 +4,7 @@ The unknowns are the coefficients, the intercept if there is one, and additional
 penalty (such as the height of an epigraph), in this order.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,7 +75,7 @@ class OutputDifferences(Predictions):
     def add_adjoint(self, v: Array, out: Array) -> None:
         super().add_adjoint(self.of_predictions(v), out)
 
-    def add_curvature(self, h: Array, system: Any) -> None:
+    def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         roots = np.sqrt(h).reshape(-1, self.n_outputs - 1, 1)
         system.blocks = roots * np.diff(np.eye(self.n_outputs), axis=0)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._typing import Array, Indices, Numbers
+from ..._typing import Array, Indices, Matrix, Numbers
 from ...designs import Design
 from ...designs.far_columns import FAR
 from ...penalties import Penalty
@@ -25,7 +25,7 @@ class Basis:
     def __init__(self, order: Indices) -> None:
         self.order = order
 
-    def columns(self, X: Any) -> Any:
+    def columns(self, X: Matrix) -> Matrix:
         """The columns of X in the basis."""
         return X if np.array_equal(self.order, np.arange(X.shape[1])) else X[:, self.order]
 
@@ -53,7 +53,7 @@ class Steps(Basis):
     def __init__(self) -> None:
         self.level = -1
 
-    def columns(self, X: Any) -> Any:
+    def columns(self, X: Matrix) -> Matrix:
         table = X if isinstance(X, np.ndarray) else X.toarray()
         if self.level < 0:
             self.level = int(np.argmax(np.max(np.abs(table), axis=0)))
@@ -103,8 +103,8 @@ class CentredFeatures:
         Whether the mean of some feature is far from 0.
     """
 
-    def __init__(self, X: Any, weights: Array, ones: bool, basis: Basis) -> None:
-        X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    def __init__(self, X: Matrix, weights: Array, ones: bool, basis: Basis) -> None:
+        X = np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()
         total = float(np.sum(weights)) or 1.0
         features, weights = np.array(X, dtype=np.float64), weights / total
         mean = weights @ features
@@ -209,7 +209,7 @@ class Tables:
         place = np.argsort(basis.order)
         return rows, [place[k :: len(rows)] for k in range(len(rows))], parts
 
-    def relative(self, values: Any) -> Any:
+    def relative(self, values: Array) -> Any:
         """The values of the outputs that affect the loss: of classes, minus the last one."""
         problem = self._problem
         is_relative = problem.rows.of_outputs and problem.loss.of_classes

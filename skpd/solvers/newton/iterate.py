@@ -1,10 +1,8 @@
 """A point of the smoothed problem with its losses, gradient and gap."""
 
-from typing import Any
-
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Numbers
 from ...certificates import dual_estimate
 from ...problems import Point, Problem
 from ..monitor import Monitor
@@ -84,7 +82,7 @@ class NewtonIterate:
         value = self.dual - self._cost_of_sums(coef_gradient, slope, upper)
         self.gap = upper - dual_estimate(problem, value, coef_gradient, upper, problem.penalty)
 
-    def _cost_of_sums(self, gradient: Array, slope: Any, upper: float) -> float:
+    def _cost_of_sums(self, gradient: Array, slope: Numbers, upper: float) -> float:
         """An estimate of the reduction of the bound by the gradient of the free directions.
 
         For a smooth loss, the nearest dual point whose sums vanish has a bound that is lower by

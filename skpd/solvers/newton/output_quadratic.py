@@ -11,6 +11,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs.outputs import positions_in
 from ...designs.outputs_curvature import GramMatrices, OutputColumns
+from ...penalties import Penalty
 from .output_systems import newton_step, smooth_step
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
@@ -18,7 +19,7 @@ from .settings import QUADRATIC
 
 
 def minimise_blocks(
-    H: GramMatrices, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
+    H: GramMatrices, gradient: Array, w: Array, penalty: Penalty, alpha: float, columns: Indices,
     tol: float,
 ) -> Array:  # fmt: skip
     """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H in blocks.
@@ -36,7 +37,7 @@ def minimise_blocks(
 
 
 def minimise_by_products(
-    H: OutputColumns, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
+    H: OutputColumns, gradient: Array, w: Array, penalty: Penalty, alpha: float, columns: Indices,
     tol: float,
 ) -> Array:  # fmt: skip
     """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H given by products.

@@ -6,7 +6,6 @@ D = a / ||p||.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def newton_step(
     P and the gradient R are updated.
     """
     support = terms.support(P)
-    inside: Any = np.zeros(H.mask.shape, dtype=bool)
+    inside: Mask = np.zeros(H.mask.shape, dtype=bool)
     inside[support] = True
     inside &= H.mask
     if terms.l1 > 0.0:

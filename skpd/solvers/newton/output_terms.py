@@ -4,19 +4,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Array, Indices
-from ...penalties import Structure
+from ..._typing import Array, Indices, Numbers
+from ...penalties import Penalty, Structure
 
 
 class Terms:
     """The penalty alpha R on the rows of a working set: weights of norms, l1 and l2."""
 
-    def __init__(self, penalty: Any, alpha: float, features: Indices, n_outputs: int) -> None:
+    def __init__(self, penalty: Penalty, alpha: float, features: Indices, n_outputs: int) -> None:
         if penalty.structure is Structure.GROUPED:
+            l1: Numbers
             l1, weights = penalty.group_terms
             rows = penalty.labels[features * n_outputs]
             self.weights = alpha * weights[rows]
-            self.l1, self.l2 = alpha * l1, alpha * penalty.group_ridge
+            self.l1, self.l2 = alpha * float(l1), alpha * penalty.group_ridge
         else:
             l1, l2, _, _ = penalty.terms
             self.weights = np.zeros(len(features))

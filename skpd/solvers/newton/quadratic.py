@@ -5,14 +5,14 @@ on it; both are repeated in turns. How they are computed depends on the form of 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.curvature_form import CurvatureForm
-from ...penalties import Structure
+from ...penalties import Penalty, SeparablePenalty, Structure
 from ...penalties.weighted import restricted
 from .output_quadratic import minimise_blocks, minimise_by_products
 from .settings import QUADRATIC, SETTINGS, Accuracy
@@ -36,8 +36,9 @@ class QuadraticModel(NamedTuple):
     minimiser: Callable[..., Array]
 
     def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
+        self, gradient: Array, w: Array, penalty: Penalty, alpha: float, columns: Indices,
+        tol: float,
+    ) -> Array:  # fmt: skip
         """The minimiser p of the model.
 
         Parameters
@@ -55,12 +56,13 @@ class QuadraticModel(NamedTuple):
 
 
 def _minimise_vector(
-    H: Any, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+    H: Any, gradient: Array, w: Array, penalty: Penalty, alpha: float, columns: Indices, tol: float
 ) -> Array:
     """The minimiser for a vector of coefficients, whose groups are put side by side."""
     minimise = _by_matrix if H.form is CurvatureForm.MATRIX else _by_columns
     if penalty.structure is Structure.SEPARABLE:
-        terms = restricted(penalty, columns).kernel_terms(alpha, len(columns))
+        of_features = restricted(cast(SeparablePenalty, penalty), columns)
+        terms = of_features.kernel_terms(alpha, len(columns))
         return minimise(H, gradient, w, terms, tol, columns)
     labels = penalty.labels[columns]
     order = np.argsort(labels, kind="stable")
@@ -143,7 +145,7 @@ def _by_columns(
 
 
 def _by_system(
-    H: Any, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+    H: Any, gradient: Array, w: Array, penalty: Penalty, alpha: float, columns: Indices, tol: float
 ) -> Array:
     """The minimiser for a squared penalty without bounds, which solves a linear system."""
     ridge = np.zeros(len(w))

@@ -1,13 +1,13 @@
 """The features that a Newton step changes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.gram import BLAS
-from ...penalties import Structure
+from ...penalties import Penalty, Structure
 from ...problems import Problem
 from .settings import SETTINGS
 
@@ -41,7 +41,7 @@ class WorkingSet:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         # whether the penalty sets features to 0; otherwise all features join at once
-        penalty: Any = problem.penalty
+        penalty: Penalty = problem.penalty
         self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
         self._terms: kernels.SeparableCoordinates | None = None
         if penalty.structure is Structure.SEPARABLE:
@@ -109,7 +109,7 @@ class WorkingSet:
 
 
 def _grouped(
-    penalty: Any, alpha: float, w: Array, gradient: Array, step: float, steps: Array | None,
+    penalty: Penalty, alpha: float, w: Array, gradient: Array, step: float, steps: Array | None,
     expected: Array | None,
 ) -> tuple[Indices, Array, float]:  # fmt: skip
     """The features with w_j != 0 or a violation, their violations, and the largest violation."""
@@ -122,7 +122,7 @@ def _grouped(
     return columns, violation[columns], kernels.max_abs(violation)
 
 
-def _whole_groups(penalty: Any, columns: Indices) -> Indices:
+def _whole_groups(penalty: Penalty, columns: Indices) -> Indices:
     labels = penalty.labels
     groups = np.zeros(len(labels), dtype=bool)
     groups[labels[columns]] = True

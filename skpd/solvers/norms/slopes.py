@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from math import inf, isfinite, sqrt
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from ...penalties import FunctionOfNorm
+from ...penalties import FunctionOfNorm, Norm
+from ...penalties.increasing_functions import IncreasingFunction
 from ...problems import Point
 from ..solver_context import SolverContext
 
@@ -81,7 +82,7 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
 class _Between:
     """The last models below and above the root, and mixtures of both."""
 
-    def __init__(self, norm: Any, function: Any, null: Point, most: float) -> None:
+    def __init__(self, norm: Norm, function: IncreasingFunction, null: Point, most: float) -> None:
         self.norm, self.function = norm, function
         self.below: tuple[float, Point] | None = None
         self.above: tuple[float, Point] = most, null

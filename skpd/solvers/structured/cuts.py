@@ -67,7 +67,7 @@ class Cuts:
         coef, intercept = self.problem.split(variables)
         return coef, intercept - float(self.mean @ coef)
 
-    def join(self, coef: Array, intercept: Any) -> Array:
+    def join(self, coef: Array, intercept: float) -> Array:
         """The variables of coefficients and an intercept."""
         return self.problem.join(coef, intercept + float(self.mean @ coef))
 
