@@ -162,7 +162,7 @@ def part_cost(options):
             f"{n:,} x {d}, {loss}: {seconds:.1f} s with 2 workers, {here:.1f} s here, ratio "
             f"{seconds / here:.2f}; {n_iter} and {model.n_iter_} Newton steps on all rows; "
             f"{cost.n_rounds} rounds for {n_steps} on workers, {cost.n_rounds / n_steps:.1f} "
-            f"each, {(cost.bytes_sent + cost.bytes_received) / 1e6:.2f} MB",
+            f"each, {cost.seconds_waiting:.1f} s",
             flush=True,
         )
 

@@ -29,7 +29,7 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -67,7 +67,7 @@ class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -105,7 +105,7 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -143,7 +143,7 @@ class LogisticPD(ClassifierOnDask, logistic.LogisticPD):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -182,7 +182,7 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -220,7 +220,7 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -258,7 +258,7 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -296,7 +296,7 @@ class PoissonPD(MeansOnDask, counts.PoissonPD):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -334,7 +334,7 @@ class GammaPD(MeansOnDask, costs.GammaPD):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.
@@ -372,7 +372,7 @@ class TweediePD(MeansOnDask, costs.TweediePD):
     Attributes
     ----------
     communication_ : Communication
-        Rounds, bytes and seconds of the communication with the workers, and the number of
+        Rounds and seconds of the communication with the workers, and the number of
         workers that were lost. There is none after a fit to data in memory.
     dual_coef_ : dask.array.Array
         The dual point, chunked as the rows are; an array for data in memory.

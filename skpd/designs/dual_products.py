@@ -1,5 +1,7 @@
 """Products X' diag(c) theta of one dual point after another, with bounds on their errors."""
 
+import numpy as np
+
 from .. import kernels
 from .._typing import Array
 from .design import Design
@@ -42,7 +44,7 @@ class DualProducts:
         product, error : ndarray of shape (n_features,)
         """
         last = self._last
-        if last is not None and kernels.equal(theta, last[0]):
+        if last is not None and np.array_equal(theta, last[0]):
             return last[1]
         product = self.design.rmatvec_bounded(self.weights, theta)
         for part in product:

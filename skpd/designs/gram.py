@@ -130,8 +130,8 @@ class WeightedGram:
             self.forget(h)
             return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
-        same_h = last is not None and kernels.equal(h, last[0])
-        if last and same_h and kernels.equal(columns, last[1]):
+        same_h = last is not None and np.array_equal(h, last[0])
+        if last and same_h and np.array_equal(columns, last[1]):
             return last[2]
         self._cached = last = None  # frees memory before the next matrix is formed
         if self._last is not None:
@@ -190,7 +190,7 @@ class WeightedGram:
         if np.count_nonzero(h) * length * length < 8 * len(columns) ** 2:  # a copy would cost more
             self.forget(h)
             return design.gram(h, columns, self.ones)
-        is_known = self._matrix.size > 0 and kernels.equal(columns, self._columns)
+        is_known = self._matrix.size > 0 and np.array_equal(columns, self._columns)
         if is_known and len(h) == len(self.h):
             # equal weights that are infinite do not change
             change = np.subtract(h, self.h, out=np.zeros_like(h), where=h != self.h)

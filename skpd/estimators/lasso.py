@@ -1,15 +1,13 @@
 """The lasso with the objective of scikit-learn, for one alpha and along paths."""
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
+from .._typing import ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
 from ..certificates import Certificate
-from ..designs.threads import one_blas_thread
-from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
@@ -18,7 +16,7 @@ from .regressor import PrimalDualRegressor
 
 
 class LassoAttributes(PrimalDualEstimator):
-    """Mixin with fitted attributes and paths under their names in scikit-learn."""
+    """Mixin with fitted attributes under their names in scikit-learn."""
 
     certificate_: Certificate
 
@@ -32,91 +30,6 @@ class LassoAttributes(PrimalDualEstimator):
     def sparse_coef_(self) -> sp.csr_array:
         """Sparse array of ``coef_``, of shape (1, n_features) or (n_targets, n_features)."""
         return sp.csr_array(self._coef_rows)
-
-    @classmethod
-    @one_blas_thread
-    def path(
-        cls, X: MatrixLike, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
-        return_n_iter: bool = False, check_input: bool = True, **params: object,
-    ) -> tuple[Array, ...]:  # fmt: skip
-        """Coefficients for many alphas, as by scikit-learn's `lasso_path`.
-
-        Models have no intercept unless ``fit_intercept=True`` is passed. The function
-        `skpd.regularization_path` returns models, with their intercepts and certificates.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        eps : float, default=1e-3
-            Ratio of the smallest to the largest alpha, where ``alphas`` is a number.
-        alphas : int or array-like of shape (n_alphas,), default=100
-            Values of alpha, or their number; 0 is no penalty (not for `MultiTaskPD`).
-        return_n_iter : bool, default=False
-            Whether to return the numbers of iterations as well.
-        check_input : bool, default=True
-            Ignored, there for compatibility with scikit-learn.
-        **params : dict
-            Other parameters of the estimator, such as ``positive`` or ``tol``; ``fit_intercept``
-            is False by default.
-
-        Returns
-        -------
-        alphas : ndarray of shape (n_alphas,)
-            Decreasing.
-        coefs : ndarray of shape (n_features, n_alphas), or (n_targets, n_features, n_alphas)
-        dual_gaps : ndarray of shape (n_alphas,), or (n_targets, n_alphas)
-            The lengths of the certified intervals.
-        n_iters : ndarray of int, of the same shape
-            Only with ``return_n_iter``.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is unknown or invalid.
-        KeyboardInterrupt
-            After Ctrl-C; its attribute ``path`` has these arrays for the alphas that are finished.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from skpd import LassoPDCertified
-        >>> alphas, coefs, dual_gaps = LassoPDCertified.path(*load_diabetes(return_X_y=True))
-        >>> coefs.shape
-        (10, 100)
-        """
-        unknown = sorted(params.keys() - {*cls._get_param_names()} | params.keys() & {"alpha"})
-        if unknown:
-            raise ValueError(
-                f"path must be passed parameters of {cls.__name__}, got {', '.join(unknown)}. It "
-                "takes alphas in place of alpha."
-            )
-        model = cls(**{"fit_intercept": False, **params, "alpha": 1.0})
-        model._validate_params()
-        fit = model._problems(X, y, None)
-        values = alpha_values(fit.problems, alphas, eps, cls._fits_alpha_0)
-        paths, interrupted = model._follow_all(fit.problems, values)
-        n_alphas = min(map(len, paths))  # alphas that are finished for all targets
-        tables = [
-            [problem.coef_table(solution.coef) for solution in path[:n_alphas]]
-            for problem, path in zip(fit.problems, paths, strict=True)
-        ]
-        coefs = np.moveaxis(np.array(tables), 1, -1)
-        gaps = np.array([[s.certificate.gap for s in path[:n_alphas]] for path in paths])
-        n_iters = np.array([[s.n_iter for s in path[:n_alphas]] for path in paths])
-        if fit.names is None:
-            coefs, gaps, n_iters = coefs[0], gaps[0], n_iters[0]
-        arrays = (values[:n_alphas], coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
-        if interrupted:
-            interrupt: Any = KeyboardInterrupt(
-                f"{n_alphas} of {len(values)} alphas are finished: the attribute path of this "
-                "exception holds their arrays."
-            )
-            interrupt.path = arrays
-            raise interrupt
-        return arrays
 
 
 class LassoLike(FitsWithoutPenalty, LassoAttributes, PrimalDualRegressor):

@@ -21,7 +21,7 @@ from ..formulation.offsets import without_none
 from ..losses import Loss
 from ..models.completion.estimator import MatrixCompletionPD
 from ..penalties import Penalty
-from .completion import completion_by_hand
+from .completion import factors_of
 from .data import Data, coef_name
 from .given_objective import GivenObjective
 from .linear_fit import LinearFit
@@ -221,11 +221,14 @@ def certify(
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if isinstance(estimator, MatrixCompletionPD) and objective is not None:
-        parts = objective.loss, objective.penalty, objective.alpha
-        estimator, objective = completion_by_hand(estimator, *parts), None
+        raise ValueError(
+            "loss, penalty and alpha must be None for MatrixCompletionPD, which has its own, got "
+            f"{loss!r}, {penalty!r} and {alpha!r}."
+        )
     if isinstance(estimator, PrimalDualEstimator) and objective is None:
         more = without_none(offset=offset, strata=strata)
-        models = own_objective(copy(estimator), X, y, sample_weight, **more)
+        of_model = factors_of if isinstance(estimator, MatrixCompletionPD) else own_objective
+        models = of_model(copy(estimator), X, y, sample_weight, **more)
     else:
         data = Data.of(estimator, X, y, sample_weight, offset, strata)
         models = fits_of(estimator, data, objective)

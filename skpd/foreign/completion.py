@@ -1,20 +1,14 @@
 """Factors and biases of a matrix as a point of the problem of `MatrixCompletionPD`."""
 
-from copy import copy
-
 import numpy as np
 
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
-from ..losses import Loss
 from ..models.completion.estimator import MatrixCompletionPD
 from ..models.completion.rated_pairs import Labels, indices_of
-from ..penalties import Penalty
 from ..solvers.low_rank.factors import Factors, compressed
 from .linear_fit import LinearFit
-from .objectives import own_objective
 
 
-@own_objective.register
 def factors_of(
     estimator: MatrixCompletionPD, X: MatrixLike, y: PerRow, sample_weight: PerRow,
     **more: ArrayLike,
@@ -32,19 +26,6 @@ def factors_of(
     # singular vectors times roots of singular values, to which `compressed` changes them.
     coef = compressed(Factors(rows, columns)).coef
     return [LinearFit(problem, coef, _free_numbers(estimator, labels))]
-
-
-def completion_by_hand(
-    estimator: MatrixCompletionPD, loss: str | Loss, penalty: str | Penalty, alpha: float
-) -> MatrixCompletionPD:
-    """A copy of the estimator with the given objective in place of its own."""
-    if penalty != "trace":
-        raise ValueError(f"penalty must be 'trace' for MatrixCompletionPD, got {penalty!r}.")
-    if (loss == "hinge") != (estimator.loss == "hinge"):
-        raise ValueError(
-            f"loss must be 'hinge' for a model with thresholds, and only there, got {loss!r}."
-        )
-    return copy(estimator).set_params(loss=loss, alpha=alpha)
 
 
 def _of_labels(table: Array, known: np.ndarray, labels: np.ndarray) -> Array:

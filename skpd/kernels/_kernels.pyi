@@ -7,7 +7,7 @@ that do not fit each other.
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias, overload, type_check_only
+from typing import TypeAlias, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -831,21 +831,6 @@ def dot(a: Array, b: Array, /) -> float:
 
 def compensated_dot(a: Array, b: Array, c: Array | None = None, /) -> tuple[float, float]:
     """Returns sum_i a_i b_i c_i in twice the working precision, and a bound on its error."""
-
-def sum_and_rest(a: Array, b: Array, /) -> tuple[Array, Array]:
-    """Returns the rounded sums of a and b, and their exact rounding errors."""
-
-@overload
-def equal(a: Array, b: Array, /) -> bool:
-    """Returns whether a_i = b_i for all i."""
-
-@overload
-def equal(a: Indices, b: Indices, /) -> bool: ...
-def excess(x: Array, threshold: float, /) -> Array:
-    """Returns |x_j| - threshold for every j for which it is positive or NaN, in order."""
-
-def without_negligible(x: Array, share: float, /) -> Array:
-    """Returns x_j if |x_j| > share * max_k |x_k| and 0 otherwise."""
 
 def max_abs(x: Array, /) -> float:
     """Returns max_j |x_j|, which is 0 for no entries."""

@@ -72,7 +72,7 @@ class Deviance(Loss):
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
         """The difference z - u, and its rounding error."""
         origin = self._origin(y)
-        r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -origin)
+        r, missed = sum_and_rest(z, -origin)
         r, second_error = sum_and_rest(r, z_low)
         return r, np.abs(missed) + np.abs(second_error) + 2.0 * EPSILON * np.abs(origin)
 

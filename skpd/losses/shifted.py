@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
 from .base import Loss
@@ -125,7 +125,7 @@ class Shifted(Loss):
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         y, offset = _columns(y)
-        z, rounding = kernels.sum_and_rest(z, offset)
+        z, rounding = sum_and_rest(z, offset)
         return self.inner.value(y, z, z_low + rounding)
 
     def gradient(self, y: Array, z: Array) -> Array:
@@ -138,7 +138,7 @@ class Shifted(Loss):
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         y, offset = _columns(y)
-        z, rounding = kernels.sum_and_rest(z, offset)
+        z, rounding = sum_and_rest(z, offset)
         low = z_low + rounding
         return self.inner.largest(y, z, low, error + EPSILON * np.abs(low))
 

@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 from typing import ClassVar, Literal
 
 from .._typing import ArrayLike
-from ..estimators.elastic_net import ElasticNetPD
-from ..estimators.lasso import LassoAttributes, LassoPDCertified
+from ..estimators.lasso import LassoAttributes
 from ..estimators.names import elastic_net
 from ..estimators.parameters import declared
 from ..penalties import L1, NonNegativeL1, Penalty
@@ -126,8 +125,6 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     >>> model.certificate_.relative_gap <= model.tol
     True
     """
-
-    path = LassoPDCertified.path
 
     _fits_alpha_0: ClassVar[bool] = True
     _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
@@ -252,8 +249,6 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     >>> model.l1_ratio_
     0.9
     """
-
-    path = ElasticNetPD.path
 
     _fits_alpha_0: ClassVar[bool] = True
 

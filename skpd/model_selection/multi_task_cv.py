@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
-from ..estimators.multi_task import MultiTaskModel, MultiTaskPD
+from ..estimators.multi_task import MultiTaskModel
 from ..estimators.output_parameters import OutputLossName, OutputPenaltyName, output_penalty
 from ..estimators.parameters import WithSolver, declared
 from ..losses import Loss
@@ -178,8 +178,6 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     >>> model.certificate_.relative_gap <= model.tol
     True
     """
-
-    path = MultiTaskPD.path
 
     _of_data: ClassVar[set] = {*PathCrossValidation._of_data, "tasks_"}
 

@@ -108,7 +108,7 @@ class ElasticNet(SeparablePenalty):
     terms = computed(lambda self: (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        excess = kernels.excess(v, alpha * self.l1_ratio)
+        excess = np.maximum(np.abs(v) - alpha * self.l1_ratio, 0.0)
         return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
@@ -122,7 +122,8 @@ class ElasticNet(SeparablePenalty):
         # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
         # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
         # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
-        excess = kernels.excess(v, alpha * self.l1_ratio)  # the positive |v_j| - alpha l1_ratio
+        excess = np.abs(v) - alpha * self.l1_ratio
+        excess = excess[~(excess <= 0.0)]
         if len(excess) == 0:
             return 0.0
         c, r = alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio

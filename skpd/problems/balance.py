@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, without_negligible
 from .._immutable_base import computed
 from .._typing import Array, Indices
 from ..losses import Loss
@@ -173,7 +173,7 @@ def balance_nearby(
         theta = project(theta)
         balance = balance_exactly(problem, theta)
     if balance is None:
-        theta = kernels.without_negligible(theta, NEGLIGIBLE)
+        theta = without_negligible(theta, NEGLIGIBLE)
         balance = balance_exactly(problem, theta)
     return theta, balance
 

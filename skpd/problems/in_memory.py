@@ -10,6 +10,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 
 from .. import kernels
+from .._floats import without_negligible
 from .._immutable_base import computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint
@@ -150,15 +151,10 @@ class RowsInMemory(Rows):
             # the errors of both, of which the second has smaller norms times its share
             norms = sqrt(2.0 / (1.0 - share)) * norms
             return (gram - share * other) / (1.0 - share), norms, n
-        n_outputs = self.n_samples // self.sample_design.shape[0]
-        h, d = np.ascontiguousarray(self.weights[::n_outputs]), self.sample_design.shape[1]
-        gram = self.sample_design.gram(h, np.arange(d), bool(self.fit_intercept))
+        n_outputs = self.n_samples // self.design.base.shape[0]
+        h, d = np.ascontiguousarray(self.weights[::n_outputs]), self.design.base.shape[1]
+        gram = self.design.base.gram(h, np.arange(d), bool(self.fit_intercept))
         return gram, np.sqrt(np.diagonal(gram)), len(h)
-
-    @property
-    def sample_design(self) -> Design:
-        """X with a row for each sample."""
-        return self.design
 
     @cached_property
     def n_weighty(self) -> int:
@@ -217,11 +213,6 @@ class RowsInMemory(Rows):
             else:
                 means.append(self.design.mean_row_bounded(group.weights, scale))
         return means
-
-    @cached_property
-    def mean_row(self) -> Array:
-        """The weighted sum of the rows of X."""
-        return self.design.rmatvec(self.weights)
 
     # The best constant prediction
 
@@ -360,7 +351,7 @@ class RowsInMemory(Rows):
         theta = self.loss.project_dual(self.y, theta)
         if not theta.any():
             return None
-        return problem.row_point(kernels.without_negligible(theta, SMALLEST))
+        return problem.row_point(without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: ProblemParts, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""

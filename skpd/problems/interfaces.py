@@ -426,9 +426,6 @@ class Rows(ABC, Generic[Dual]):
         @property
         def mean_rows(self) -> list[tuple[Array, Array]]: ...
 
-        @property
-        def mean_row(self) -> Array: ...
-
         # The predictions of the best constant, and the derivative of the mean loss there.
         @property
         def null_predictions(self) -> Array: ...
@@ -444,10 +441,7 @@ class Rows(ABC, Generic[Dual]):
         @property
         def weights_of_free(self) -> Numbers: ...
 
-        # X with a row for each sample, and the sums A' diag(c) A of A = (X, 1) with their errors.
-        @property
-        def sample_design(self) -> Design: ...
-
+        # The sums A' diag(c) A of A = (X, 1), with bounds on their errors.
         @property
         def second_moments(self) -> tuple[Array, Array, int]: ...
 

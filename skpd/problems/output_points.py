@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, without_negligible
 from .._immutable_base import computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
@@ -299,7 +299,7 @@ class FreeOutputs(FreeDirections):
             return self.projected(problem, point)
         if not rows.loss.couples_outputs:
             return self._balanced_outputs(problem, point)
-        certain = kernels.without_negligible(point.theta, NEGLIGIBLE)  # for separated classes
+        certain = without_negligible(point.theta, NEGLIGIBLE)  # for separated classes
         for theta in (point.theta, rows.loss.project_dual(rows.y, certain)):
             table = np.reshape(theta, (-1, rows.n_outputs))
             nearest = tilted(ClassTilt(rows, self._independent, table))

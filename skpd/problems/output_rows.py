@@ -59,8 +59,6 @@ class RowsOfOutputs(RowsInMemory):
     def dual_table(self, dual_coef: Array) -> Array:
         return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
 
-    sample_design = attribute_of_part("design.base")
-
     # The indices of the rows of each output.
     row_indices = attribute_of_part("design.row_indices")
 

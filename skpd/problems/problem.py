@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -59,14 +59,6 @@ class Problem(ProblemParts):
     free: Free = field(default=cast(Free, None), repr=False)
     lift: Lift = IN_COEFFICIENTS
     plan: Plan | None = None
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, rows: Rows, regularisation: Regularisation, workspace: Workspace | None = None,
-            free: Free | None = None, lift: Lift = IN_COEFFICIENTS,
-            plan: Plan | None = None,
-        ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
@@ -187,7 +179,7 @@ class Problem(ProblemParts):
         if self.constraints is not None:
             restored = self.regularisation.restored(feasible)
             if restored is not feasible and self.fit_intercept:  # the mean prediction is kept
-                intercept -= float(self.rows.mean_row @ (restored - feasible))
+                intercept -= float(self.weights @ self.design.matvec(restored - feasible))
             feasible = restored
         intercept = self.rows.in_order(feasible, intercept)
         return self.extend(feasible, intercept), intercept

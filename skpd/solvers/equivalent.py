@@ -44,7 +44,7 @@ class EquivalentMonitor:
     tol, done, stopped, method = map(_forwarded, ("tol", "done", "stopped", "method"))
     n_iter, primal, dual = map(_forwarded, ("n_iter", "primal", "dual"))
     relative_gap, goal, goal_at = map(_forwarded, ("relative_gap", "goal", "goal_at"))
-    keeps_best, gap_with = map(_forwarded, ("keeps_best", "gap_with"))
+    keeps_best, gap_with, aiming_at = map(_forwarded, ("keeps_best", "gap_with", "aiming_at"))
 
     def __init__(self, original: Monitor, problem: Problem, there: Map, back: Map) -> None:
         self.original, self.problem, self.there, self.back = original, problem, there, back

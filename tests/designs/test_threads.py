@@ -102,7 +102,6 @@ def test_all_of_a_fit_has_one_thread(two_threads, rng):
     y = X[:, 0]
     Observed(alpha=0.1).fit(X, y)
     Observed(alpha=0.1).fit(y=y.tolist(), X=X.tolist())
-    Observed.path(X, y=y, alphas=[0.1])
     regularization_path(Observed(), X, y, alphas=[0.1, 0.05])
     PathCV(Observed(), alphas=[0.1, 1e-9], cv=2).fit(X, y)
     assert len(seen) >= 5 and all(each == {1} for each in seen)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import GroupKFold
 
-from skpd import ElasticNetPDCV, LassoPDCertified, LassoPDCertifiedCV
+from skpd import ElasticNetPDCV, LassoPDCertifiedCV
 from tests.estimators.test_lasso import data
 
 # Grids of two or three alphas are fast, and their best is often an end.
@@ -213,22 +213,3 @@ def test_ctrl_c_in_the_fit_on_all_data(rng, monkeypatch):
             assert_array_equal(model.coef_, whole.coef_)
     with pytest.raises(NotFittedError):  # what the fit before has left is gone
         model.predict(X)
-
-
-def test_ctrl_c_in_a_path_keeps_what_is_finished(rng, monkeypatch):
-    X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 2))
-    arguments = {"alphas": [0.4, 0.3, 0.2, 0.1], "return_n_iter": True}
-    whole = LassoPDCertified.path(X, Y, **arguments)
-    solve_one, calls = LassoPDCertified._solve, []
-
-    def interrupt(self, problem, **options):
-        calls.append(problem)
-        if len(calls) == 7:  # the third alpha of the second target
-            raise KeyboardInterrupt
-        return solve_one(self, problem, **options)
-
-    monkeypatch.setattr(LassoPDCertified, "_solve", interrupt)
-    with pytest.raises(KeyboardInterrupt, match="2 of 4 alphas are finished") as caught:
-        LassoPDCertified.path(X, Y, **arguments)
-    for finished, array in zip(caught.value.path, whole, strict=True):
-        assert_array_equal(finished, array[..., :2])

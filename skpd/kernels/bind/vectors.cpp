@@ -34,22 +34,6 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
     return {rounded.high, rounded.error + std::fabs(rounded.low)};
 }
 
-// total_i + remainder_i = a_i + b_i exactly, with total_i the rounded sum (Knuth's TwoSum); all vectors have n entries
-SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b, double* total, double* remainder) {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
-        const double sum = a[i] + b[i], share = sum - a[i];
-        total[i] = sum;
-        remainder[i] = (a[i] - (sum - share)) + (b[i] - share);
-    }
-}
-
-// Returns whether a_i = b_i for all i; b must be at least as long as a.
-template <class T>
-bool equal(Array<const T> a, Array<const T> b) {
-    return std::equal(a.data(), a.data() + a.shape(0), b.data(), b.data() + b.shape(0));
-}
-
 // The Euclidean norm of each group of x[order]; x (n), starts (n_groups + 1)
 auto group_norms(In x, Indices order, Indices starts) {
     const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;
@@ -83,28 +67,7 @@ void bind_vectors(nb::module_& m) {
         require_length(a.shape(0), b);
         return dense_dot(a.data(), b.data(), a.shape(0));
     });
-    m.def("sum_and_rest", [](In a, In b) {
-        require_length(a.shape(0), b);
-        std::vector<double> total(a.shape(0)), remainder(a.shape(0));
-        without_lock([&] { sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data()); });
-        return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(remainder)));
-    });
     m.def("compensated_dot", &compensated_dot, nb::arg(), nb::arg(), nb::arg() = nb::none());
-    m.def("equal", &equal<double>);
-    m.def("equal", &equal<std::int64_t>);
-    // |x_j| - threshold for every j for which it is positive or NaN, in order
-    m.def("excess", [](In x, double threshold) {
-        std::vector<double> out;
-        for (std::size_t j = 0; j < x.shape(0); ++j)
-            if (const double excess = std::fabs(x.data()[j]) - threshold; !(excess <= 0.0)) out.push_back(excess);
-        return as_numpy(std::move(out));
-    });
-    m.def("without_negligible", [](In x, double share) {
-        const double threshold = share * max_abs(x.data(), x.shape(0));
-        std::vector<double> out = copied(x);
-        for (double& value : out) value = std::fabs(value) > threshold ? value : 0.0;
-        return as_numpy(std::move(out));
-    });
     m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); });
     m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); });
     m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); });

@@ -24,21 +24,15 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     return [Attempt("alternating-multipliers", "the loss has kinks")]
 
 
-def _is_smooth(problem: Problem) -> bool:
-    return problem.loss.smoothness < inf
-
-
-def _has_entries(problem: Problem) -> bool:
-    return True  # as all problems of this plan
-
-
 PLAN = Plan(_attempts, {
-    "soft-impute": Method("soft-impute", soft_impute, _is_smooth, "a smooth loss"),
+    "soft-impute": Method(
+        "soft-impute", soft_impute, lambda p: p.loss.smoothness < inf, "a smooth loss"
+    ),
     "alternating-multipliers": Method(
-        "alternating-multipliers", alternating_multipliers, _has_entries, "entries of a matrix"
+        "alternating-multipliers", alternating_multipliers, lambda p: True, "entries of a matrix"
     ),
     "pdprox-dual of entries": Method(
-        "pdprox-dual", pdprox_dual_of_entries, _has_entries, "entries of a matrix",
+        "pdprox-dual", pdprox_dual_of_entries, lambda p: True, "entries of a matrix",
         is_published=True,
     ),
 })  # fmt: skip

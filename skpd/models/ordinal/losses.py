@@ -132,7 +132,7 @@ class OrdinalLoss(StructuredLossOfRows):
         return self._thresholds(self._shifted(z))
 
     def _thresholds(self, u: Array) -> Array:
-        if not kernels.equal(u, self._last[0]):  # several functions ask for those of the same z
+        if not np.array_equal(u, self._last[0]):  # several functions ask for those of the same z
             find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
             thresholds = np.array([find(u, k) for k in range(self.n_thresholds)])
             self._last = u, np.maximum.accumulate(thresholds)
@@ -178,7 +178,7 @@ class OrdinalLoss(StructuredLossOfRows):
         """The expansions at all thresholds."""
         thresholds = self._thresholds(u)
         last = self._expanded
-        if last[1] is not thresholds or not kernels.equal(u, last[0]):
+        if last[1] is not thresholds or not np.array_equal(u, last[0]):
             pairs = zip(thresholds, self.signs, strict=True)
             last = u, thresholds, [self._expansion(u, t, signs) for t, signs in pairs]
             self._expanded = last

@@ -17,9 +17,9 @@ This is an ordinary problem in the variables (w, lam), with the loss `WorstCaseH
 the interval of b for the hinge loss is valid here as well.
 """
 
+from collections.abc import Callable
 from math import inf
-from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -74,36 +74,27 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
-def _is_robust(problem: Problem) -> bool:
-    return bool(problem.loss.of_labels)  # with epsilon = 0 it is an ordinary problem of labels
+def _method(name: str, run: Callable[..., None], **more: Any) -> Method:
+    """A method for the problems of this plan, or with epsilon = 0 for ordinary ones of labels."""
+    return Method(name, run, lambda problem: bool(problem.loss.of_labels), "a robust SVM", **more)
 
 
 def _has_norm_of_all(problem: Problem) -> bool:
     return epigraph_of(problem).q == 1 and not len(problem.free_columns)
 
 
-PUBLISHED = MappingProxyType(
-    {
-        "isg": Method("isg", isg, _is_robust, "a robust SVM", is_published=True),
-        "ippa": Method("ippa", ippa, _is_robust, "a robust SVM", is_published=True),
-        "hybrid": Method("hybrid", hybrid, _is_robust, "a robust SVM", is_published=True),
-    }
-)
-PLAN = Plan(_attempts, PUBLISHED | {
+_RUNS = {"isg": isg, "ippa": ippa, "hybrid": hybrid}
+PUBLISHED = {name: _method(name, run, is_published=True) for name, run in _RUNS.items()}
+METHODS = {
     "certain-labels": Method(
         "certain-labels", certain_labels, _has_norm_of_all,
         "a robust SVM with norm 1 of all features",
     ),
-    "robust-multipliers": Method(
-        "robust-multipliers", robust_multipliers, _is_robust, "a robust SVM"
-    ),
-    "robust-interior-point": Method(
-        "robust-interior-point", robust_interior_point, _is_robust, "a robust SVM"
-    ),
-    "robust-hybrid-gradient": Method(
-        "robust-hybrid-gradient", hybrid_gradient, _is_robust, "a robust SVM"
-    ),
-})  # fmt: skip
+    "robust-multipliers": _method("robust-multipliers", robust_multipliers),
+    "robust-interior-point": _method("robust-interior-point", robust_interior_point),
+    "robust-hybrid-gradient": _method("robust-hybrid-gradient", hybrid_gradient),
+}  # fmt: skip
+PLAN = Plan(_attempts, METHODS | PUBLISHED)
 
 
 def robust_problem(

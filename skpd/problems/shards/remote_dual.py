@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._floats import without_negligible
 from ..._typing import Array, Indices
-from ...kernels import max_abs, without_negligible
+from ...kernels import max_abs
 from ...losses import Loss
 from .shard import Block, Shard
 

@@ -48,7 +48,7 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     """
     moments = None
     if _has_moments(problem):
-        n, d = problem.rows.sample_design.shape
+        n, d = problem.design.base.shape
         most = min(n, FEATURES_OF_ALPHA * len(alphas), SETTINGS.largest_working_set)
         moments = Moments(problem) if d <= most or is_tall_table(problem) else None
     if moments is None or not moments.in_range:
@@ -105,7 +105,7 @@ def is_tall_table(problem: Problem) -> bool:
     """Whether moments take fewer passes over the rows than steps and their certificate do."""
     if not _has_moments(problem):  # which rows out of memory have not
         return False
-    design = problem.rows.sample_design
+    design = problem.design.base
     n, d = design.shape
     if problem.rows.of_outputs:
         return bool(d <= min(n, SETTINGS.largest_working_set))

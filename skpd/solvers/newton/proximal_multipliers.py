@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import kernels
 from ...problems import Point, Problem
 from ..certificate_schedule import CertificateSchedule
 from ..monitor import Monitor
@@ -180,7 +179,7 @@ class _Rounds:
         last: PathSolution | None = self.workspace.solved
         if start is None or last is None or self.problem.loss.linear_tails:
             return None
-        return last if kernels.equal(w, last.variables) else None
+        return last if np.array_equal(w, last.variables) else None
 
     def go_on_from(self, other: "_Rounds") -> None:
         """Start from a solution on other rows."""

@@ -17,7 +17,7 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.models.ordinal.losses import OrdinalLoss
 from skpd.models.ordinal.problem import ordered_problem
-from skpd.models.ordinal.threshold_problem import threshold_rows
+from skpd.models.ordinal.rows import threshold_rows
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
 from skpd.solvers import solve
