@@ -295,17 +295,16 @@ class Monitor:
         accepted = self._certificate
         if accepted is not None and (accepted.primal, accepted.dual) == (self.primal, self.dual):
             return accepted, self._theta
-        problem = self.problem
         coef: Any = np.float64(self._coef)
         intercept: Any = np.float64(self._intercept)
         assumes_this = is_rounded or self.brief or self._bound_given == self.primal
         if self._bound is None or not assumes_this:
             accuracy = self._accuracy
-            again = certify_point(problem, coef, intercept, self._theta, accuracy=accuracy)
+            again = certify_point(self.problem, coef, intercept, self._theta, accuracy=accuracy)
             if again[0].dual >= self.dual:  # otherwise the bound is of other coefficients
                 return again
         model = None if self.brief else (coef, intercept)
-        return certificate_of(problem, self.primal, self._bound, model)
+        return certificate_of(self.problem, self.primal, self._bound, model)
 
     def _largest_gap(self, certificate: Certificate) -> float:
         """The largest gap that meets the tolerance which the caller asked for."""

@@ -247,7 +247,7 @@ def test_solver_names_the_method_that_finished(cancer):
     assert PdproxSVC(0.02, loss="logistic").fit(X, y).solver_ == "multipliers"
     assert PdproxSVC(100.0).fit(X, y).solver_ == "null-model"
     assert PdproxSVC(0.02, solver="pdprox-dual", tol=0.1).fit(X, y).solver_ == "pdprox-dual"
-    assert DRSVMClassifier(0.02).fit(X, y).solver_ == "interior-point"
+    assert DRSVMClassifier(0.02).fit(X, y).solver_ == "robust-interior-point"
     three = np.digitize(X[:, 0], [-0.5, 0.5])
     assert PdproxSVC(0.02).fit(X, three).solver_ == ["interior-point"] * 3
     outputs = np.column_stack([y, X[:, 1]])

@@ -19,15 +19,17 @@ def entries_problem(rows: RowsOfEntries, alpha: float) -> Problem:
 
 def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     """Entries of a matrix: gradients for smooth losses, otherwise alternating multipliers."""
-    if problem.loss.smoothness < inf:
+    if _is_smooth(problem):
         return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
     return [Attempt("alternating-multipliers", "the loss has kinks")]
 
 
+def _is_smooth(problem: Problem) -> bool:
+    return problem.loss.smoothness < inf
+
+
 PLAN = Plan(_attempts, {
-    "soft-impute": Method(
-        "soft-impute", soft_impute, lambda p: p.loss.smoothness < inf, "a smooth loss"
-    ),
+    "soft-impute": Method("soft-impute", soft_impute, _is_smooth, "a smooth loss"),
     "alternating-multipliers": Method(
         "alternating-multipliers", alternating_multipliers, lambda p: True, "entries of a matrix"
     ),
