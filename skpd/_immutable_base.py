@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, Self, TypeVar, cast
 
@@ -78,7 +79,8 @@ def number(default: float, **limits: float) -> Any:
 
 def computed(function: Callable[[Any], T]) -> T:
     """A property that is a formula of others, and to type checkers is an attribute."""
-    return cast(T, property(function))
+    # numpydoc looks for the definition of a property in its source; a partial has none to parse
+    return cast(T, property(partial(function), doc=""))
 
 
 def attribute_of_part(path: str) -> Any:

@@ -83,8 +83,7 @@ def _has_norm_of_all(problem: Problem) -> bool:
     return epigraph_of(problem).q == 1 and not len(problem.free_columns)
 
 
-_RUNS = {"isg": isg, "ippa": ippa, "hybrid": hybrid}
-PUBLISHED = {name: _method(name, run, is_published=True) for name, run in _RUNS.items()}
+PUBLISHED = {f.__name__: _method(f.__name__, f, is_published=True) for f in (isg, ippa, hybrid)}
 METHODS = {
     "certain-labels": Method(
         "certain-labels", certain_labels, _has_norm_of_all,
