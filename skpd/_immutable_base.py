@@ -11,7 +11,16 @@ from ._checks import check_number
 T = TypeVar("T")
 
 
-class Value:
+class OfKinds:
+    """An object of one of several kinds, of which each has more than their interface."""
+
+    def as_kind(self, kind: Callable[..., T]) -> T:
+        """The object itself, for those who know of which kind it is."""
+        assert isinstance(self, kind), f"{self!r} is no {kind.__name__}"  # type: ignore[arg-type]
+        return cast(T, self)
+
+
+class Value(OfKinds):
     """An immutable object whose parameters are the fields of its dataclass.
 
     The methods ``get_params`` and ``set_params`` of estimators include these parameters, so that a

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from math import inf, isnan
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._floats import LEAST
 from .._typing import Array, Numbers
-from ..penalties import Norm, Penalty, SeparablePenalty, Structure
+from ..penalties import Penalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import implied_bounds_of
 from .dual_corrections import DualCorrections
@@ -93,7 +93,7 @@ def dual_bound(
     penalty = objective.penalty.of_conjugate_arguments
     ball = penalty.bounded_conjugate
     if lipschitz == "coordinate":
-        ball = cast(SeparablePenalty, penalty).coordinate_conjugate
+        ball = penalty.coordinate_conjugate
     repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point)
@@ -134,7 +134,7 @@ def dual_estimate(
     alpha = objective.alpha
     upper = min(upper, objective.null_objective)
     if penalty.is_norm:
-        norm = cast(Norm, penalty).dual_norm(-gradient)
+        norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
         # l* is convex with l*(0) = 0, so that the value at s theta is at least s times that
         best = max(best, alpha / max(norm, alpha) * value)

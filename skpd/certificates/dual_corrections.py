@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from math import inf, isfinite, isnan
-from typing import cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,7 +9,6 @@ from scipy.optimize import minimize_scalar
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from ..penalties import Norm
 from .certificate import DualBound
 from .interface import NOTHING, DualPoint, Interval, Objective, Sum
 
@@ -121,7 +119,7 @@ class DualCorrections:
         bounds = [float(self.ball(x, alpha, self.radius)) for x in (worst_case, v)]
         losses = [bounds[0] - bounds[1]]
         if self.penalty.is_norm:
-            norm = cast(Norm, self.penalty).dual_norm
+            norm = self.penalty.dual_norm
             losses.append(self.radius * float(norm(worst_case) - norm(v)))
         return max(losses) + (by_sums if by_sums < inf else 0.0)
 
@@ -167,7 +165,7 @@ class DualCorrections:
                 )  # fmt: skip
 
             if penalty.is_norm:
-                norm = cast(Norm, penalty).dual_norm(v)
+                norm = penalty.dual_norm(v)
                 largest = alpha / norm if norm > 0.0 else inf
                 if largest > 1.0:
                     largest = min(largest, point.largest_scale())

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from .._immutable_base import OfKinds
 from .._typing import Array, Indices, Mask, Numbers
 from ..losses import Loss
 from ..penalties import Penalty
@@ -28,7 +29,7 @@ class DualVector(Protocol):
     def __rmul__(self, scale: float, /) -> "DualVector": ...
 
 
-class DualPoint(ABC):
+class DualPoint(OfKinds, ABC):
     """The interface of a dual point in the domain of the conjugate losses.
 
     Attributes

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
-from .._immutable_base import computed
+from .._immutable_base import OfKinds, computed
 from .._typing import Array, Indices, Table
 from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
@@ -41,7 +41,7 @@ def keeps_last(method: Callable[..., T]) -> Callable[..., T]:
     return keeping
 
 
-class RowsOfSamples:
+class RowsOfSamples(OfKinds):
     """A linear map to rows, each of which belongs to a sample of its own, with its defaults."""
 
     shape: tuple[int, int]

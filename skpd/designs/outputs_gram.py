@@ -3,8 +3,6 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
-from typing import cast
-
 import numpy as np
 
 from .. import kernels
@@ -72,13 +70,16 @@ class OutputsGram:
         ridge : ndarray of shape (n_columns + n_outputs,) or None
             The ridge for the coefficients, followed by that for the intercepts.
         """
-        features, shared = design.features_of(columns), cast(SharedDesign, design)
+        features = design.features_of(columns)
         m = len(features)
         if e is None:
             fits = m * m * len(self._grams) <= LARGEST_BLOCKS
             if fits and not self._favours_columns(design, m):
                 return self._blocks(design, h, scale, features, ridge)
-        elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
+        shared = design.as_kind(SharedDesign)
+        if e is None or self.all_at_once:
+            return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
+        if self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
 

@@ -145,6 +145,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _checked_options(self, problem: Problem) -> SolverOptions:
         """The options of the solver, after a check that it takes them."""
+        if not self.solver_options:
+            return {}
         return check_solver_options(method_named(self._solver(), problem), self.solver_options)
 
     def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,14 @@ class Loss(LossProperties, Value, ABC):
     A row may have several predictions, ``n_outputs`` of them. `LossProperties` lists the
     attributes by which a loss declares its structure.
     """
+
+    # What only losses of several outputs have
+
+    if TYPE_CHECKING:
+
+        def spread(self, y: Array, theta: Array) -> Array: ...
+
+        def projection(self, y: Array, theta: Array) -> tuple[Array, Array, Array]: ...
 
     @property
     @abstractmethod

@@ -3,8 +3,10 @@
 from math import inf
 from typing import ClassVar
 
+from .._immutable_base import OfKinds
 
-class LossProperties:
+
+class LossProperties(OfKinds):
     """The properties of a convex, non-negative loss with 0 in the domain of its conjugate.
 
     There are two kinds of losses, with an interface each:

@@ -221,6 +221,10 @@ class StructuredLoss(LossProperties, ABC):
         """
         return None
 
+    def value_and_theta(self, z: Array) -> tuple[float, Array]:
+        """The value of a smooth loss and its gradient over the weights, by plain sums."""
+        raise NotImplementedError
+
     def sensitivity(self, error: Array) -> float:
         """An upper bound on the change of L when no score z_i changes by more than error_i."""
         return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)

@@ -26,7 +26,6 @@ from scipy.optimize import minimize_scalar
 
 from ..certificates import primal_objective
 from ..certificates.interface import DualPoint
-from ..penalties import Norm
 from ..problems import Problem, Solution
 
 SHARE = 0.1  # the gap at the alpha of a fit, as a share of eps
@@ -71,7 +70,7 @@ class GapAlongPath:
         u, errors = point.products(True)
         v, errors_of_v = problem.penalty.conjugate_arguments(-u, errors)
         # asked for its dual norm only if it is one
-        penalty = cast(Norm, problem.penalty.of_conjugate_arguments)
+        penalty = problem.penalty.of_conjugate_arguments
         self.worst_case = penalty.worst_case(v, errors_of_v)
         self.norm = penalty.dual_norm(self.worst_case) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()

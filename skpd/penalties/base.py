@@ -209,7 +209,20 @@ class Penalty(Value, ABC):
         """
         return 0.0, self, 1.0
 
-    if TYPE_CHECKING:  # of penalties of groups
+    # What only some penalties have: norms, those of single coefficients, of matrices, of groups
+
+    if TYPE_CHECKING:
+
+        def dual_norm(self, v: Array) -> float: ...
+
+        def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float: ...
+
+        # The number of outputs of a matrix, and its shape for a number of coefficients.
+        @property
+        def n_outputs(self) -> int | None: ...
+
+        def shape_of(self, n_coefficients: int) -> tuple[int, int]: ...
+
         # The group of each coefficient, the l1 norm's weight and those of groups, and the ridge.
         @property
         def labels(self) -> Indices: ...

@@ -22,7 +22,7 @@ class _Partitioned:
     """The base class of penalties of groups, with a partition that `for_n_features` fixes."""
 
     groups: Groups
-    _partition: Partition = field(default=cast(Partition, None), init=False, repr=False)
+    _partition: Partition = field(default=None, init=False, repr=False)  # type: ignore[assignment]
     has_cones_of_outputs = True
 
     def for_n_features(self, n_features: int) -> Self:
@@ -64,7 +64,7 @@ class _Weighted(_Partitioned):
     """The base class of penalties with a weight for each group, which may be 0."""
 
     weights: ArrayLike | None = None
-    _weights: Array = field(default=cast(Array, None), init=False, repr=False)
+    _weights: Array = field(default=None, init=False, repr=False)  # type: ignore[arg-type]
 
     def for_n_features(self, n_features: int) -> Self:
         bound = super().for_n_features(n_features)

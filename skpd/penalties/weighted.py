@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import cast
 
 import numpy as np
 
 from .._checks import check_array
 from .._immutable_base import attribute_of_part
 from .._typing import Array, ArrayLike, Indices
-from .base import Norm, Penalty, Structure, _product
+from .base import Penalty, Structure, _product
 from .separable import SeparablePenalty, soft_threshold
 
 
@@ -154,7 +153,7 @@ def for_features(
     return separable
 
 
-def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
+def restricted(penalty: Penalty, columns: Indices) -> Penalty:
     """A sum over coefficients as a penalty of some of them, where the others are 0."""
     lengths = {len(term) for term in penalty.terms if isinstance(term, np.ndarray)}
     if lengths <= {len(columns)}:  # for all of them, or alike
@@ -203,7 +202,7 @@ class WithExtraCoefficient(Penalty):
         return np.append(of_penalty, last, axis=-1)
 
     def dual_norm(self, v: Array) -> float:
-        return max(cast(Norm, self.penalty).dual_norm(v[..., :-1]), self._last(v))
+        return max(self.penalty.dual_norm(v[..., :-1]), self._last(v))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return self.penalty.conjugate(v[..., :-1], alpha) if self._last(v) <= alpha else inf

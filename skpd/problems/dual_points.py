@@ -2,7 +2,6 @@
 
 from functools import cached_property
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from .interfaces import ProblemParts
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""
 
-    theta: Any
-
-    def __init__(self, problem: ProblemParts, theta: Any) -> None:
+    def __init__(self, problem: ProblemParts, theta: DualVector) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from .._immutable_base import attribute_of_part, computed
+from .._immutable_base import OfKinds, attribute_of_part, computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import DualPoint, DualVector, Interval, Objective
 from ..designs import Design, DualProducts, WeightedGram
@@ -30,7 +30,6 @@ MARGIN = 1e-9  # relative margin of norms of columns, above their rounding error
 LEAST_NORM = 1e-150  # added to norms as a bound on the effect of underflow of squares
 NEAR = 0.99  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
 
-SomeKind = TypeVar("SomeKind", bound="Rows")
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
 Gram = WeightedGram | OutputsGram | None  # a cache of Gram matrices of weighted rows
@@ -71,6 +70,7 @@ class ProblemParts(Objective):
     free: "Free"
     null: NullModel
     regularisation: Regularisation
+    workspace: Any  # a `skpd.problems.workspace.Workspace` during a run, otherwise None
 
     # The products X' diag(c) theta of dual points, with bounds on their errors.
     products: DualProducts
@@ -92,7 +92,7 @@ class ProblemParts(Objective):
         return self.rows.row_point(self, theta)
 
 
-class Free(ABC):
+class Free(OfKinds, ABC):
     """Coordinates that the penalty leaves free, such as intercepts, biases and levels.
 
     Each of them defines a sum over the rows that should vanish for a dual point.
@@ -175,7 +175,7 @@ class Free(ABC):
         ) -> Interval: ...
 
 
-class Rows(ABC, Generic[Dual]):
+class Rows(OfKinds, ABC, Generic[Dual]):
     """The interface of rows, wherever they are stored and whatever a row predicts.
 
     Everything of the length of the rows stays behind it. The methods that take the problem use its
@@ -224,10 +224,6 @@ class Rows(ABC, Generic[Dual]):
     @abstractmethod
     def largest_target(self) -> float:
         """The largest of the abs(y_i)."""
-
-    def as_kind(self, kind: Callable[..., SomeKind]) -> SomeKind:
-        """These rows, for those who know of which kind they are."""
-        return cast(SomeKind, self)
 
     def with_parts(self, **parts: object) -> Self:
         """The rows with other values of some parts, such as the weights."""

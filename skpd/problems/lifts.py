@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .._immutable_base import OfKinds
 from .._typing import Array, Numbers
 from .interfaces import Dual, ProblemParts
 from .null_model import NullModel
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Lift:
+class Lift(OfKinds):
     """The maps between the variables of a problem and the coefficients of a model.
 
     An objective that is a minimum over further variables is that of an ordinary problem in all of

@@ -15,7 +15,6 @@ from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
-from ..losses import LabelLoss
 from ..penalties import Separable, Structure
 from .balance import NEGLIGIBLE, BalanceBounds, balance_nearby
 from .dependence import Dependence
@@ -43,14 +42,13 @@ class OutputsPoint(RowPoint):
         problem = self.problem
         if not problem.loss.of_classes:
             return None
-        loss = cast(LabelLoss, problem.loss)
-        return problem.weights * loss.spread(problem.y, self.theta)
+        return problem.weights * problem.loss.spread(problem.y, self.theta)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
         if self._spread is None:
             return product, error
-        design = cast(SharedDesign, self.problem.design)
+        design = self.problem.design.as_kind(SharedDesign)
         return product, error + 1.01 * design.largest_products(self._spread)
 
     @cached_property
@@ -106,7 +104,7 @@ class TiltedPoint(OutputsPoint):
 class ClassTilt(NamedTuple):
     """The probabilities of all classes but the last, tilted by scores F t of a table F."""
 
-    rows: Any
+    rows: Rows[Array]
     table: Array
     theta: Array  # of shape (n_samples, n_classes)
 
@@ -369,7 +367,7 @@ def on_intervals(outputs: Rows, theta: Array, lower: Array, upper: Array) -> Arr
     return projected
 
 
-def _balanced_rows(rows: Any, theta: Array) -> Array:
+def _balanced_rows(rows: Rows[Array], theta: Array) -> Array:
     """The approximate projection of theta onto the dual points whose sums vanish.
 
     The result is the projection of theta - mu onto the dual domain, with a number mu_k for

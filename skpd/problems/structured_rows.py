@@ -51,7 +51,7 @@ class FreeConstant(FreeDirections):
         """The free columns in their units, without what the loss ignores."""
         table, _ = self._in_units
         return (
-            cast(StructuredLossOfRows, self.rows.loss).without_means(table)
+            self.rows.loss.as_kind(StructuredLossOfRows).without_means(table)
             if len(self.columns)
             else table
         )
@@ -81,7 +81,7 @@ class FreeConstant(FreeDirections):
     def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """The convex combination with a labeling of opposite sum, whose sums cancel."""
         rows = self.rows
-        if not rows.fit_intercept or cast(StructuredPoint, point).is_balanced:
+        if not rows.fit_intercept or point.as_kind(StructuredPoint).is_balanced:
             return point
         slope, _ = rows.slope_of(point.theta)
         for other in rows.loss.points_of_both_signs:
@@ -96,7 +96,7 @@ class FreeConstant(FreeDirections):
     def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if not len(self.columns):
             return self.projected(problem, point)
-        known = cast(StructuredPoint, point).theta.orthogonal_to
+        known = point.as_kind(StructuredPoint).theta.orthogonal_to
         if known is not None and known[0] is self.rows.design:
             return point
         return self.balanced_beside(problem, point)

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import cast
 
 import numpy as np
 
-from ..penalties import Spectral, Structure
+from ..penalties import Structure
 from ..problems import Problem
 from ..problems.plan import Method
 from .accelerated.limited_memory import quasi_newton
@@ -39,7 +38,7 @@ def has_trace_norm_ball(problem: Problem) -> bool:
     of_values = penalty.of_conjugate_arguments
     is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0
     # with one output, the rows of X are matrices themselves
-    n_outputs = cast(Spectral, penalty).n_outputs
+    n_outputs = penalty.n_outputs
     fits = penalty.has_cones_of_outputs and problem.n_outputs in (1, n_outputs)
     return is_ball and fits and rows.design.shares_data
 

@@ -1,9 +1,5 @@
-"""Which methods are tried for a problem, in which order and with which budgets.
+"""Which methods are tried for a problem, in which order and with which budgets (`by_rules`)."""
 
-The first of `RULES` that applies lists attempts with their reasons.
-"""
-
-from collections.abc import Callable
 from math import inf
 
 from ..designs import newton_cost
@@ -28,10 +24,6 @@ BY_CONES = "iterations hardly depend on the data"
 FEW_MODELS = "a few penalised problems, each from the one before"
 UNLIMITED = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
-
-
-# Whether a rule is for a problem, and its attempts, given whether there is a start
-Rule = tuple[Callable[[Problem], bool], Callable[[Problem, bool], list[Attempt]]]
 
 
 def _parts(problem: Problem, warm: bool) -> list[Attempt]:
@@ -239,7 +231,7 @@ def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
     return trials
 
 
-def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
+def _linear_constraints(problem: Problem) -> list[Attempt]:
     """The interior-point method, in which a constraint is an additional term, or a ValueError."""
     n, d = problem.design.shape
     if not problem.loss.has_cones:
@@ -256,7 +248,7 @@ def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
     return [Attempt("interior-point to the zeros", "constraints are additional terms")]
 
 
-def _shards(problem: Problem, _: bool) -> list[Attempt]:
+def _shards(problem: Problem) -> list[Attempt]:
     """X in blocks or with workers: methods of few passes that use only sums, or a ValueError."""
     structure = problem.penalty.structure
     if structure is Structure.BALL:
@@ -272,7 +264,7 @@ def _shards(problem: Problem, _: bool) -> list[Attempt]:
     )
 
 
-def _scores(problem: Problem, _: bool) -> list[Attempt]:
+def _scores(problem: Problem) -> list[Attempt]:
     """Losses of all scores: cutting planes, or for smooth ones gradients and Newton steps."""
     loss, n_features = problem.rows.as_kind(RowsOfScores).loss, problem.n_coefficients
     if not loss.is_smooth:
@@ -291,18 +283,19 @@ def _scores(problem: Problem, _: bool) -> list[Attempt]:
     return [trial, *newton] if loss.hessian_by_table else newton
 
 
-# The rules by the form of a problem, with their reasons; the first that applies is taken
-RULES: list[Rule] = [
-    (lambda p: p.constraints is not None, _linear_constraints),  # one method has such terms
-    (lambda p: not p.rows.in_memory, _shards),  # passes over the rows cost most
-    (lambda p: p.rows.of_scores, _scores),  # a loss of all rows together
-    (has_smooth_row_space, _row_space),  # an n x n table is much smaller than X
-    (lambda p: p.rows.of_outputs, _several_outputs),  # Newton steps couple the outputs
-    (lambda p: p.penalty.structure.is_block_separable, _parts),  # a working set of features
-    (lambda p: True, _whole_penalty),  # a penalty of all features together
-]
-
-
 def by_rules(problem: Problem, warm: bool) -> list[Attempt]:
-    """The attempts of the first rule that applies."""
-    return next(attempts for applies, attempts in RULES if applies(problem))(problem, warm)
+    """The attempts for the form of a problem: those of the first rule that applies."""
+    rows = problem.rows
+    if problem.constraints is not None:
+        return _linear_constraints(problem)  # one method has such terms
+    if not rows.in_memory:
+        return _shards(problem)  # passes over the rows cost most
+    if rows.of_scores:
+        return _scores(problem)  # a loss of all rows together
+    if has_smooth_row_space(problem):
+        return _row_space(problem, warm)  # an n x n table is much smaller than X
+    if rows.of_outputs:
+        return _several_outputs(problem, warm)  # Newton steps couple the outputs
+    if problem.penalty.structure.is_block_separable:
+        return _parts(problem, warm)  # a working set of features
+    return _whole_penalty(problem, warm)  # a penalty of all features together

@@ -10,7 +10,6 @@ of the rows and columns of M, or thresholds (`FreeGroups`). M is represented by 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import cast
 
 import numpy as np
 
@@ -89,7 +88,7 @@ class BalancedEntryPoint(EntryPoint):
     """
 
     def __init__(self, problem: ProblemParts, theta: Array) -> None:
-        lower, upper = cast(FreeOfEntries, problem.free).balanced_bounds
+        lower, upper = problem.free.as_kind(FreeOfEntries).balanced_bounds
         super().__init__(problem, np.clip((1.0 - 2.0 * MIN_SLACK) * theta, lower, upper))
         groups = problem.rows.as_kind(RowsOfEntries).groups
         assert groups is not None

@@ -136,7 +136,7 @@ def _refined(
     cost = machine.residual_cost(solution.dual_coef, solution.certificate.primal)
     goal = _goal(machine, tol, solution.certificate)
     share = min(FINER * goal / cost, FINER) if cost > 0.0 else FINER
-    traces = [share * factor.trace for factor in machine.design.factors]
+    traces = [share * factor.trace for factor in machine.features.factors]
     finer = machine.with_residuals(traces)
     return finer, finer.start_at(machine, solution)
 

@@ -1,7 +1,6 @@
 """Sequential minimal optimisation for kernel machines with one RKHS kernel matrix."""
 
 from math import ceil, inf
-from typing import cast
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class _PairDescent(MethodInRounds):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.n = problem, problem.n_samples
-        self.kernel = cast(SquaredKernelNorm, problem.penalty).kernel
+        self.kernel = problem.penalty.as_kind(SquaredKernelNorm).kernel
         self.compiled = kernels.pair_descent(
             problem.loss.evaluator, self.kernel.diagonal, problem.y, problem.weights,
             problem.alpha, problem.fit_intercept,

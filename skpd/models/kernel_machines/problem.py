@@ -42,12 +42,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
-from typing import cast
 
 import numpy as np
 
 from ..._floats import EPSILON
-from ..._immutable_base import computed
+from ..._immutable_base import attribute_of_part
 from ..._typing import Array, Indices
 from ...losses import Loss
 from ...penalties import Penalty, SquaredL2
@@ -127,16 +126,20 @@ class KernelMachine:
         return KernelMachine(Problem(rows, regularisation, plan=BY_PAIRS), self.penalty_of)
 
     @property
-    def design(self) -> KernelFeatures:
-        """The features of the kernel matrices."""
-        return cast(KernelFeatures, self.problem.design)
+    def features(self) -> KernelFeatures:
+        """The features of the kernel matrices, where the data are not K itself."""
+        return self.problem.design.as_kind(KernelFeatures)
 
-    matrices = computed(lambda self: self.design.matrices)
+    # The weights of the rows in the function of each kernel, and the norms of these functions.
+    weights_of_rows = attribute_of_part("problem.design.weights_of_rows")
+    norms_of_functions = attribute_of_part("problem.design.norms_of_functions")
+
+    matrices = attribute_of_part("problem.design.matrices")
 
     @property
     def is_complete(self) -> bool:
         """Whether all factors have reached the largest possible accuracy."""
-        return all(factor.is_complete for factor in self.design.factors)
+        return all(factor.is_complete for factor in self.features.factors)
 
     # Functions
 
@@ -146,7 +149,7 @@ class KernelMachine:
         Its objective value is recomputed, in twice the working precision where rounding errors are
         larger than ``accuracy``.
         """
-        weights = self.design.weights_of_rows(point.coef)
+        weights = self.weights_of_rows(point.coef)
         return self._expansion(weights, point.intercept, accuracy)
 
     def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
@@ -209,7 +212,7 @@ class KernelMachine:
         """
         x = self.problem.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
-        norms = self.design.norms_of_functions(point.coef)
+        norms = self.norms_of_functions(point.coef)
         return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
 
     # Factors
@@ -230,7 +233,7 @@ class KernelMachine:
         """A starting point: the functions of a dual point for a problem with coarser factors."""
         x = self.problem.weights * point.dual_coef
         parts = []
-        pairs = zip(self.design.factors, coarser.scales_of(point), strict=True)
+        pairs = zip(self.features.factors, coarser.scales_of(point), strict=True)
         for factor, scale in pairs:
             parts += [-scale * (factor.table.T @ x), np.zeros(1)]
         return Point(np.concatenate(parts), point.intercept, point.dual_coef)
@@ -240,7 +243,7 @@ class KernelMachine:
         problem = self.problem
         v = problem.design.rmatvec_bounded(problem.weights, theta)[0]
         without = v.copy()
-        without[self.design.ends - 1] = 0.0
+        without[self.features.ends - 1] = 0.0
         radius = upper / problem.alpha
         costs = [problem.penalty.bounded_conjugate(u, problem.alpha, radius) for u in (v, without)]
         return float(costs[0] - costs[1])

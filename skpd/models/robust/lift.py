@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf, nan
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -190,7 +190,7 @@ def certain_problem(problem: Problem) -> Problem:
 
     so that a minimiser which fulfils this is one of the robust SVM.
     """
-    alpha = problem.alpha + cast(Radius, problem.lift).ridge
+    alpha = problem.alpha + problem.lift.as_kind(Radius).ridge
     share = problem.alpha / alpha
     penalty = ElasticNet(share) if share < 1.0 else L1()
     return Problem(problem.rows.as_kind(RowsWithRadius).of_hinge, Regularisation(penalty, alpha))

@@ -19,7 +19,7 @@ the interval of b for the hinge loss is valid here as well.
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def plain_problem(problem: Problem) -> Problem:
     a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
     objective is bounded below by 0, which is its value where a hyperplane separates the classes.
     """
-    rows, ridge = problem.rows.as_kind(RowsWithRadius).of_hinge, cast(Radius, problem.lift).ridge
+    rows, ridge = problem.rows.as_kind(RowsWithRadius).of_hinge, problem.lift.as_kind(Radius).ridge
     penalty: Penalty = SquaredL2()
     if ridge == 0.0:
         penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)

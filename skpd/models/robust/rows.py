@@ -27,7 +27,7 @@ from .norm_epigraph import NormEpigraph
 
 def epigraph_of(problem: ProblemParts) -> NormEpigraph:
     """The penalty of a robust SVM."""
-    return cast(NormEpigraph, problem.penalty)
+    return problem.penalty.as_kind(NormEpigraph)
 
 
 class TrianglePoint(DualPoint):
@@ -120,7 +120,7 @@ class FreeWithRadius(FreeDirections):
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
         if self._is_hinge:
-            inner = self._hinge(problem).projected(cast(HingePoint, point).inner)
+            inner = self._hinge(problem).projected(point.as_kind(HingePoint).inner)
             return HingePoint(rows.y, inner)
         if not rows.fit_intercept:
             return point
@@ -137,7 +137,7 @@ class FreeWithRadius(FreeDirections):
     def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         if not self._is_hinge:
             return point
-        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner)
+        inner = self._hinge(problem).balanced(point.as_kind(HingePoint).inner)
         return HingePoint(self.rows.y, inner)
 
 
@@ -190,7 +190,9 @@ class RowsWithRadius(RowsInMemory):
 
     def feasible_point(self, problem: ProblemParts, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
-        return cast(FreeWithRadius, problem.free).point_of(problem, theta) if theta.any() else None
+        return (
+            problem.free.as_kind(FreeWithRadius).point_of(problem, theta) if theta.any() else None
+        )
 
     def gradient_of(self, theta: Array) -> Array:
         """The products with (w, lam) of multipliers p and r."""

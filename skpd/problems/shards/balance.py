@@ -8,7 +8,6 @@ the free directions F in these units. The change is recomputed block by block wh
 from dataclasses import replace
 from functools import cached_property, partial
 from math import sqrt
-from typing import cast
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class SharedFreeDirections(FreeDirections):
     def balanced(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         # The last point of a run is certified again with its model in single precision. Its change
         # and sums are kept, which saves two passes over the data.
-        point = cast(SummedPoint, point)
+        point = point.as_kind(SummedPoint)
         point.sums.balanced = point.sums.balanced or _balance(problem, point)
         balance, changed, sums = point.sums.balanced
         if balance is None or changed is None or sums is None:

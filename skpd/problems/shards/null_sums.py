@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -149,7 +149,7 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> tuple[flo
         return shards.sums(partial(constant_sums, constant=constant))
 
     if loss.has_offset:
-        constant, _ = _best_constant(shards, cast(Shifted, loss).inner, targets)
+        constant, _ = _best_constant(shards, loss.as_kind(Shifted).inner, targets)
         return constant_between(constant, targets.offsets, lambda b: sums_at(b)["slope"]), None
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf, log2, sqrt
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts
 from ..null_model import NullModel, scale_of
-from ..problem import Problem
 from ..solution import Point
 from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums
@@ -146,7 +145,7 @@ class RowsInShards(RowsOnShards):
 
     def expect(self, problem: ProblemParts, point: Point) -> None:
         """Compute the sums of a new model and dual point in one pass over the rows."""
-        dual, workspace = point.dual_coef.point, cast(Problem, problem).workspace
+        dual, workspace = point.dual_coef.point, problem.workspace
         if workspace is None or dual.is_zero:
             return
         cached = workspace.sums
@@ -162,7 +161,7 @@ class RowsInShards(RowsOnShards):
         self.require_no_intercept(free)
         if not coef.any() and free == self.null_sums.constant:
             return self.null.objective
-        workspace = cast(Problem, problem).workspace
+        workspace = problem.workspace
         cached = None if workspace is None else workspace.sums
         if cached is not None and cached.is_model(Point(coef, free, None)):
             sums = cached.of_model
@@ -203,7 +202,7 @@ class RowsInShards(RowsOnShards):
     def feasible_point(self, problem: ProblemParts, theta: RemoteVector) -> SummedPoint | None:
         if theta.point.is_zero:
             return None
-        workspace = cast(Problem, problem).workspace
+        workspace = problem.workspace
         cached = None if workspace is None else workspace.sums
         if cached is not None and cached.of_dual.point == theta.point:
             sums = cached.of_dual

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 from ..._typing import Array
 from ...kernels import dot
 from ...losses.classes import to_probabilities
-from ...losses.structured import StructuredLossOfRows
+from ...losses.structured import StructuredLoss
 from ...problems import Problem
 from .settings import QUASI_NEWTON as SETTINGS
 
@@ -128,7 +128,7 @@ class LossOfScores(Losses):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.sums = problem, np.empty(0)
-        self.loss = cast(StructuredLossOfRows, problem.loss)
+        self.loss = problem.loss.as_kind(StructuredLoss)
 
     def predictions(self, coef: Array) -> Array:
         return self.problem.design.matvec(coef)

@@ -1,7 +1,7 @@
 """Dual coordinate descent for the squared l2 penalty and many features."""
 
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from .settings import DUAL
 
 def has_square(penalty: Penalty) -> bool:
     """Whether a penalty is a squared l2 norm plus an l1 norm, with equal weights and no bounds."""
-    some: Any = penalty
-    if penalty.structure is not Structure.SEPARABLE or any(map(np.ndim, some.terms)):
+    if penalty.structure is not Structure.SEPARABLE or any(map(np.ndim, penalty.terms)):
         return False
-    _, l2, lower, upper = some.terms
+    _, l2, lower, upper = map(float, penalty.terms)
     return l2 > 0.0 and (lower, upper) == (-inf, inf)
 
 
@@ -50,7 +49,8 @@ def takes_few_passes(problem: Problem) -> bool:
 
 def _weights(problem: Problem) -> tuple[float, float]:
     """The weights l1 and l2 of the penalty."""
-    return cast(tuple[float, float], problem.penalty.terms[:2])
+    l1, l2, _, _ = map(float, problem.penalty.terms)
+    return l1, l2
 
 
 def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:

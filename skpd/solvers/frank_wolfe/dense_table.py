@@ -9,13 +9,10 @@ A single output may be predicted by <A_i, W> + b in place of W'x_i + b, for matr
 rows of A_i one after the other in a row of X.
 """
 
-from typing import cast
-
 import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...penalties import Spectral
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
 from ..low_rank.factors import Factors
@@ -47,7 +44,7 @@ class Table:
 
     def __init__(self, problem: Problem) -> None:
         design, K = problem.design, problem.n_outputs
-        penalty = cast(Spectral, problem.penalty)
+        penalty = problem.penalty
         base, Y = design.base.by_rows, problem.y.reshape(-1, K)
         self.n_columns = (penalty.n_outputs or K) // K
         self.X = base.as_given

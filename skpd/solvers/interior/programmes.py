@@ -6,7 +6,7 @@ from typing import cast
 from ...designs import Design, newton_cost, newton_cost_of_outputs
 from ...designs.gram import BLAS
 from ...designs.outputs import OutputsDesign
-from ...penalties import Spectral, Structure
+from ...penalties import Structure
 from ...problems import Problem
 from .constraints import constraint_terms
 from .programme import Programme, has_row_systems, needs_features
@@ -70,7 +70,7 @@ def expected_cost_of_outputs(problem: Problem) -> float:
     entries = float(problem.n_samples) * width
     of_penalty = 0.0
     if problem.penalty.structure is Structure.SPECTRAL:
-        order = sum(cast(Spectral, problem.penalty).shape_of(problem.n_coefficients))
+        order = sum(problem.penalty.shape_of(problem.n_coefficients))
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
         of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS

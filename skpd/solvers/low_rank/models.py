@@ -111,8 +111,7 @@ class OutputsModel(LowRankModel):
 
     def __init__(self, context: SolverContext) -> None:
         super().__init__(context)
-        design: Any = self.problem.design
-        self.X = design.base
+        self.X = self.problem.design.base
         self.n_outputs, self.has_free = self.problem.n_outputs, self.problem.fit_intercept
         self.shape = self.X.shape[1], self.n_outputs
         features = np.arange(self.shape[0])

@@ -5,14 +5,14 @@ on it; both are repeated in turns. How they are computed depends on the form of 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.curvature_form import CurvatureForm
-from ...penalties import Penalty, SeparablePenalty, Structure
+from ...penalties import Penalty, Structure
 from ...penalties.weighted import restricted
 from .output_quadratic import minimise_blocks, minimise_by_products
 from .settings import QUADRATIC, SETTINGS, Accuracy
@@ -61,7 +61,7 @@ def _minimise_vector(
     """The minimiser for a vector of coefficients, whose groups are put side by side."""
     minimise = _by_matrix if H.form is CurvatureForm.MATRIX else _by_columns
     if penalty.structure is Structure.SEPARABLE:
-        of_features = restricted(cast(SeparablePenalty, penalty), columns)
+        of_features = restricted(penalty, columns)
         terms = of_features.kernel_terms(alpha, len(columns))
         return minimise(H, gradient, w, terms, tol, columns)
     labels = penalty.labels[columns]

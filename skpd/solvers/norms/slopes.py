@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from math import inf, isfinite, sqrt
-from typing import cast
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
         The method that solves a problem with the norm.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    penalty = cast(FunctionOfNorm, problem.penalty)
+    penalty = problem.penalty.as_kind(FunctionOfNorm)
     norm, function = penalty.norm, penalty.function
     # alpha V(||w||) <= P at the best constant
     most = function.slope(function.inverse(problem.null_objective / problem.alpha))

@@ -1,6 +1,6 @@
 """The smoothed mean loss of a problem, for accelerated gradient methods."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -27,7 +27,7 @@ class SmoothedLoss:
         self.z: Any = None  # argument of the cached best intercept
         self.outputs: list[tuple[Any, SmoothedLoss]] = []
         if rows.of_outputs and rows.fit_intercept:
-            outputs = cast(RowsOfOutputs, rows)
+            outputs = rows.as_kind(RowsOfOutputs)
             self.outputs = [
                 (members, SmoothedLoss(output, mu, squares[members]))
                 for members, output in zip(outputs.row_indices, outputs.separate, strict=True)

@@ -6,12 +6,9 @@ and its marginals is ||gradient||^2 / (2 alpha). It is minimised by L-BFGS (Liu 
 Other penalties use accelerated proximal gradients.
 """
 
-from typing import cast
-
 from ..._typing import Array
 from ...certificates import dual_estimate
-from ...losses.structured import StructuredLossOfRows
-from ...penalties import Norm
+from ...losses.structured import StructuredLoss
 from ...problems import Point, Problem
 from ..accelerated.certified_estimates import Result
 from ..accelerated.limited_memory import QuasiNewtonIterate, minimise
@@ -52,7 +49,7 @@ class _ScoresModel(VectorModel):
     def __init__(self, problem: Problem) -> None:
         weights = problem.weights
         super().__init__(problem, weights, problem.design.column_norms(weights) ** 2)
-        self.scores = cast(StructuredLossOfRows, problem.loss)
+        self.scores = problem.loss.as_kind(StructuredLoss)
 
     def smooth_part(self, z: Array) -> float:
         return self.scores.value(z)[0]
@@ -67,6 +64,6 @@ class _ScoresModel(VectorModel):
         slope = self.gradient(combination.theta)
         dual = dual_estimate(problem, combination.value(1.0)[0], slope, primal)
         if problem.penalty.is_norm:  # a multiple of the combination, whose entropy is larger
-            size = max(cast(Norm, problem.penalty).dual_norm(-slope), problem.alpha)
+            size = max(problem.penalty.dual_norm(-slope), problem.alpha)
             dual = max(dual, combination.value(problem.alpha / size)[0])
         return Result(primal, dual, lambda: Point(x, 0.0, combination))
