@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property, wraps
 from math import fsum, inf
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +31,7 @@ def keeps_last(method: Callable[..., T]) -> Callable[..., T]:
     name = f"_last_{method.__name__}"
 
     @wraps(method)
-    def keeping(design: "RowsOfSamples", *vectors: Any) -> T:
+    def keeping(design: "RowsOfSamples", *vectors: Array) -> T:
         last, result = vars(design).get(name, (None, None))
         if last is None or not all(map(np.array_equal, last, vectors)):
             result = method(design, *vectors)

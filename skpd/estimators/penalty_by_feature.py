@@ -34,8 +34,7 @@ def penalty_by_feature(
             )
     elif weights is None and bounds is None:
         return penalty
-    lower: Any = -np.inf
-    upper: Any = np.inf
+    lower, upper = -np.inf, np.inf
     if isinstance(bounds, Bounds):
         # SciPy makes arrays of one number out of numbers
         lower, upper = (x.item() if np.size(x) == 1 else x for x in (bounds.lb, bounds.ub))

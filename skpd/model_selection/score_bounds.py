@@ -8,13 +8,13 @@ predictions are means exp(x.w + b), their intervals are between the exponentials
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array
 
-from .._typing import Array
+from .._typing import Array, PerRow
 from ..designs import Design
 from ..estimators.means import rates
 from ..losses import Tweedie
@@ -31,8 +31,8 @@ Bounds = tuple[float, float]
 class Mean(NamedTuple):
     """The mean over samples with weights, or None, and their offsets."""
 
-    weights: Any
-    offset: Any = None
+    weights: Array | None
+    offset: PerRow = None
 
     def __call__(self, values: np.ndarray) -> float:
         return float(np.average(values, weights=self.weights))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import fsum, inf, nan
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -301,7 +301,7 @@ class FreeDirections(Free):
         return proven(first, last), level
 
     @cached_property
-    def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
+    def _sets_of_rows(self) -> tuple[bool, list[tuple[Any, ...]]]:
         """Whether all rows have the same sum, and sets of rows that bound the level.
 
         A set is given by its groups, the sum of its mean row with an error, and the mean row.

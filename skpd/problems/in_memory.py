@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -37,7 +37,7 @@ FLAT = 1e-12  # a gradient below this times its largest possible size is a round
 
 
 @dataclass(frozen=True, eq=False)
-class RowsInMemory(Rows):
+class RowsInMemory(Rows[Any]):
     """The rows of sum_i c_i l(y_i, x_i.w + b).
 
     Parameters
@@ -122,7 +122,7 @@ class RowsInMemory(Rows):
         total_weight = float(self.total_weight or self.n_samples) * self._share(rows)
         return replace(self.of_rows(rows), total_weight=total_weight)
 
-    def without(self, samples: Indices, whole: Rows) -> Self:
+    def without(self, samples: Indices, whole: Rows[Any]) -> Self:
         """These rows as those of ``whole`` without some samples, if their weights say so.
 
         Then sums of products of features are differences of those of the others.

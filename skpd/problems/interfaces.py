@@ -66,7 +66,7 @@ class ProblemParts(Objective):
     has_free_level: bool = attribute_of_part("penalty.free_level")
     left_out: Indices = attribute_of_part("free.left_out")
 
-    rows: "Rows"
+    rows: "Rows[Any]"
     free: "Free"
     null: NullModel
     regularisation: Regularisation
@@ -98,7 +98,7 @@ class Free(OfKinds, ABC):
     Each of them defines a sum over the rows that should vanish for a dual point.
     """
 
-    def __init__(self, rows: "Rows", penalty: Penalty) -> None:
+    def __init__(self, rows: "Rows[Any]", penalty: Penalty) -> None:
         self.rows, self.penalty = rows, penalty
 
     @abstractmethod
@@ -445,19 +445,19 @@ class Rows(OfKinds, ABC, Generic[Dual]):
         @property
         def row_indices(self) -> list[Indices]: ...
 
-        def of_output(self, k: int) -> "Rows": ...
+        def of_output(self, k: int) -> "Rows[Any]": ...
 
         # Subsets of rows, samples and features; a reproducible random sample.
         def of_rows(self, rows: Indices) -> Self: ...
 
         def of_samples(self, samples: Indices) -> Self: ...
 
-        def of_columns(self, columns: Indices) -> "Rows": ...
+        def of_columns(self, columns: Indices) -> "Rows[Any]": ...
 
-        def random_sample(self, size: int) -> "Rows": ...
+        def random_sample(self, size: int) -> "Rows[Any]": ...
 
         # These rows as those of ``whole`` without some samples, if their weights say so.
-        def without(self, samples: Indices, whole: "Rows") -> Self: ...
+        def without(self, samples: Indices, whole: "Rows[Any]") -> Self: ...
 
         # Those of hazards in the limit along directions, given by levels of their scores.
         def in_limit(self, levels: Sequence[Indices]) -> Self: ...

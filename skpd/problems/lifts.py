@@ -1,7 +1,7 @@
 """Problems in more variables than the coefficients of their models (`Lift`)."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Lift(OfKinds):
         """The regularisation of the problem for another alpha."""
         return replace(regularisation, alpha=alpha)
 
-    def null(self, rows: "Rows", alpha: float) -> NullModel:
+    def null(self, rows: "Rows[Any]", alpha: float) -> NullModel:
         """The best constant prediction."""
         return rows.null
 
@@ -63,7 +63,7 @@ class Lift(OfKinds):
         """The problem in the coefficients of the model alone; None where it has no such form."""
         return None
 
-    def in_domain(self, rows: "Rows", theta: Dual) -> Dual:
+    def in_domain(self, rows: "Rows[Any]", theta: Dual) -> Dual:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
 

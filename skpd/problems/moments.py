@@ -7,10 +7,9 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import Certificate, bound_below, relative_gap
-from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
 from ..certificates.interface import NOTHING
-from ..certificates.relative_gaps import reference_of
+from ..certificates.relative_gaps import ROUNDING, reference_of
 from ..certificates.row_bounds import row_bounds
 from ..penalties.implied_intervals import Slopes
 from .interfaces import MARGIN

@@ -16,7 +16,7 @@ for every loss phi of margins whose multipliers, p_i = -phi', have a sum within 
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class NoiseBudget(Lift):
         wider = None if constraints is None else constraints.with_zero_column()
         return Regularisation(penalty, alpha, wider)
 
-    def null(self, rows: "Rows", alpha: float) -> NullModel:
+    def null(self, rows: "Rows[Any]", alpha: float) -> NullModel:
         """The best constant: that without a budget if its multipliers are within it.
 
         Otherwise those of each class sum to half of the budget, or without an intercept, which
@@ -113,7 +113,7 @@ class NoiseBudget(Lift):
     def largest_alpha(self, problem: ProblemParts) -> float:
         return self.regularisation.penalty.largest_alpha(-self.project(problem.null_gradient))
 
-    def in_domain(self, rows: "Rows", theta: Dual) -> Dual:
+    def in_domain(self, rows: "Rows[Any]", theta: Dual) -> Dual:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
         clipped: Array = rows.loss.project_dual(rows.y, cast(Array, theta))
         limit = -rows.loss.conjugate_domain[0]

@@ -352,7 +352,7 @@ class FreeOutputs(FreeDirections):
         return BalancedPoint(problem, before, end, moved, bounds)
 
 
-def on_intervals(outputs: Rows, theta: Array, lower: Array, upper: Array) -> Array:
+def on_intervals(outputs: Rows[Any], theta: Array, lower: Array, upper: Array) -> Array:
     """The projection onto the points between bounds whose sums over each output vanish."""
     projected = theta.copy()
     for rows in outputs.row_indices:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Problem(ProblemParts):
         If the penalty or the constraints do not fit the rows.
     """
 
-    rows: Rows
+    rows: Rows[Any]
     regularisation: Regularisation
     workspace: Workspace | None = field(default=None, repr=False)
     free: Free = field(default=cast(Free, None), repr=False)
@@ -89,7 +89,7 @@ class Problem(ProblemParts):
         changed = replace(self.regularisation, penalty=penalty, alpha=alpha)
         return replace(self, regularisation=changed)
 
-    def of_rows(self, rows: Rows) -> Self:
+    def of_rows(self, rows: Rows[Any]) -> Self:
         """The problem with other rows, or another form of the same rows."""
         return replace(self, rows=rows)
 

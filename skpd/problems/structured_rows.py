@@ -26,7 +26,7 @@ from .._floats import EPSILON
 from .._immutable_base import attribute_of_part, computed
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
-from ..designs import WeightedGram
+from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_index
 from ..losses.structured import StructuredDual, StructuredLoss, StructuredLossOfRows
 from ..penalties import Penalty
@@ -176,7 +176,7 @@ HALVINGS = 200  # most bisections of an interval of intercepts, until no number 
 
 
 @dataclass(frozen=True, eq=False)
-class RowsOfScores(Rows):
+class RowsOfScores(Rows[Any]):
     """The scores of L(A w + b), for a loss L of all scores.
 
     Parameters
@@ -195,7 +195,7 @@ class RowsOfScores(Rows):
         predicted labels.
     """
 
-    design: Any
+    design: Design
     loss: StructuredLoss  # type: ignore[assignment]
     fit_intercept: bool = False
     n_labels: int | None = None

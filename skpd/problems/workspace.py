@@ -58,8 +58,8 @@ class Workspace:
         The sums of the last model and dual point of rows in shards.
     """
 
-    def __init__(self, rows: Rows, penalty: Penalty, of_path: bool = False) -> None:
-        self.rows: Rows = rows
+    def __init__(self, rows: Rows[Any], penalty: Penalty, of_path: bool = False) -> None:
+        self.rows: Rows[Any] = rows
         self.of_path = of_path
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)

@@ -181,7 +181,7 @@ def in_model(
     """A published method, in the variables of the model where a problem has a form in these."""
 
     @wraps(method)
-    def published(context: SolverContext, *args: P.args, **options: P.kwargs) -> None:
+    def published(context: SolverContext, /, *args: P.args, **options: P.kwargs) -> None:
         problem, lift = context.problem, context.problem.lift
         in_model = cast(Problem | None, lift.problem_of_model(problem))
         if in_model is not None:

@@ -83,7 +83,7 @@ class Monitor:
         self._bound: Any = None
         self._bound_given = np.nan  # the objective value that the bound assumes
         self._certificate: Certificate | None = None  # of both points, where it came with them
-        self._history: list[tuple] = []
+        self._history: list[tuple[Any, ...]] = []
         self._start = time.perf_counter()
 
     @property

@@ -53,13 +53,14 @@ def declared_options(solver: Callable[..., None]) -> dict[str, Option]:
     """The options of a solver by name: its parameters of literal values or with an interval."""
     options: dict[str, Option] = {}
     for name, hint in get_annotations(solver).items():
-        if get_origin(hint) is Literal:
+        origin: object = get_origin(hint)
+        if origin is Literal:
             options[name] = Option(get_args(hint))
-        elif get_origin(hint) is Annotated:
+        elif origin is Annotated:
             kind, allowed = get_args(hint)
             nothing = (None,) if NoneType in get_args(kind) else ()
             options[name] = allowed if isinstance(allowed, Option) else Option(nothing, allowed)
-        elif get_origin(hint) is Unpack:
+        elif origin is Unpack:
             options |= declared_options(*get_args(hint))
     return options
 

@@ -19,7 +19,6 @@ the interval of b for the hinge loss is valid here as well.
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def _attempts(problem: Problem, _: bool) -> list[Attempt]:
     return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
-def _method(name: str, run: Callable[..., None], **more: Any) -> Method:
+def _method(name: str, run: Callable[..., None], **more: bool) -> Method:
     """A method for the problems of this plan, or with epsilon = 0 for ordinary ones of labels."""
     return Method(name, run, lambda problem: bool(problem.loss.of_labels), "a robust SVM", **more)
 

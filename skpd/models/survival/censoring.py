@@ -1,11 +1,9 @@
 """Kaplan-Meier estimates, and the weights of censored samples that follow from them."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from ..._typing import Array, ArrayLike, PerRow
+from ..._typing import Array, ArrayLike, Mask, PerRow
 from ...formulation.validation import checked_weights
 from .targets import times_and_events
 
@@ -35,7 +33,7 @@ def kaplan_meier(at: Array, y: ArrayLike, sample_weight: PerRow, *, of_events: b
 
 
 def inverse_of_censoring(
-    at: Array, counts: Any, name: str, y: ArrayLike, sample_weight: PerRow = None
+    at: Array, counts: Mask | bool, name: str, y: ArrayLike, sample_weight: PerRow = None
 ) -> Array:
     """1 / G at times that count, and 0 at others, from the samples y of a parameter."""
     chances = kaplan_meier(at, y, sample_weight, of_events=False)

@@ -97,7 +97,7 @@ def summed(
     """Make a function of a shard and one of its blocks one of the shard alone, by sums."""
 
     @wraps(of_block)
-    def sums(shard: "Shard", *arguments: P.args, **named: P.kwargs) -> Sums:
+    def sums(shard: "Shard", /, *arguments: P.args, **named: P.kwargs) -> Sums:
         return added(shard.map(lambda block: of_block(shard, block, *arguments, **named)))
 
     return sums

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def nonlinear_rows(
     """
     z = shard.predictions_at(at.variables)
 
-    def of_block(block: Block) -> tuple:
+    def of_block(block: Block) -> tuple[Any, ...]:
         losses = _SmoothedLosses(shard, at, block, z)
         indices = shard.loss.evaluator.rows_that_bend(
             block.y, losses.theta, losses.z, at.sigma, losses.derivative, losses.h, radius
@@ -175,11 +175,11 @@ class _Selection:
     """
 
     def __init__(
-        self, shard: Shard, parts: Iterator[tuple], max_rows: float = np.inf,
+        self, shard: Shard, parts: Iterator[tuple[Any, ...]], max_rows: float = np.inf,
         max_weight: float = np.inf,
     ) -> None:  # fmt: skip
         self.n_rows, self.weight, self.is_too_large = 0, 0.0, False
-        self._shard, self._parts = shard, list[tuple]()
+        self._shard, self._parts = shard, list[tuple[Any, ...]]()
         for part in parts:
             self.n_rows += len(part[0])
             self.weight += float(np.sum(part[2]))
@@ -225,7 +225,7 @@ def sampled_rows(shard: Shard, share: float) -> tuple[Table, Array, Array] | Non
     The sample does not depend on the distribution of the rows over shards; None if it is empty.
     """
 
-    def of_block(block: Block) -> tuple:
+    def of_block(block: Block) -> tuple[Any, ...]:
         indices = np.arange(block.rows.start, block.rows.stop)
         chosen = (uniform_by_index(indices + shard.first) < share) & (block.weights > 0.0)
         return indices[chosen], block.y[chosen], block.weights[chosen], np.zeros(chosen.sum())

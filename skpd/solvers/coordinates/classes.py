@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...problems import Problem
 from ..equivalent import centred_beyond
 from ..proximal_rounds import solve_in_rounds
@@ -50,7 +51,7 @@ def class_descent(context: SolverContext, *, most_passes: float = np.inf) -> Non
 class _ClassDescent(DualDescent):
     """The compiled iteration for a loss of the scores of all classes."""
 
-    def start(self, context: SolverContext, rows: Any) -> Any:
+    def start(self, context: SolverContext, rows: kernels.Matrix) -> Any:
         problem = context.problem
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
         offsets = np.zeros(problem.n_outputs)

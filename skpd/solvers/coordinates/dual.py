@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...designs import Design
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
@@ -92,7 +93,7 @@ class DualDescent(MethodInRounds):
         self.pause = self.n_rows * min(DUAL.passes, PAUSE_ENTRIES / self.pass_work)
         self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
 
-    def start(self, context: SolverContext, rows: Any) -> Any:
+    def start(self, context: SolverContext, rows: kernels.Matrix) -> Any:
         """The compiled iteration at the first dual point."""
         problem, constant = context.problem, self.constant
         return rows.dual_descent(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...losses.base import LinearPiece
+from ...losses.cones import LinearPiece
 from .absolute_values import LargestSizes, SquaredSums, SumEpigraph
 from .cones import EuclideanNorms
 from .epigraphs import SquaredSumOfNorms, SquareEpigraph

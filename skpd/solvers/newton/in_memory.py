@@ -26,7 +26,7 @@ class InMemory(AllRows):
         self.derivative = np.empty(len(y))
         self._gradient = np.empty(len(y))  # the derivatives times the weights
         self.h = np.empty(len(y))  # the second derivatives over sigma, times the weights
-        self._at: tuple = (None, None, None)
+        self._at: tuple[Any, ...] = (None, None, None)
         self._values: tuple[float, float] = (np.nan, np.nan)
         self._before = self._along = z
         self._remaining: Indices = np.empty(0, dtype=np.int64)

@@ -15,11 +15,10 @@ losses stay linear are left out for a while (`skpd.solvers.newton.shrinking`); a
 next features are predicted (`skpd.solvers.newton.path_prediction`).
 """
 
-from typing import Any
-
 import numpy as np
 
 from ...problems import Point, Problem
+from ...problems.interfaces import Gram
 from ..certificate_schedule import CertificateSchedule
 from ..monitor import Monitor
 from ..solver_context import SolverContext
@@ -119,7 +118,7 @@ def _model_of_larger_alphas(context: SolverContext) -> "_Rounds | None":
     return last
 
 
-def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
+def _rows_of(problem: Problem, start: Point | None, gram: Gram) -> AllRows:
     """All rows of a problem, at a start or at the best constant prediction."""
     if not problem.rows.in_memory:
         return ShardedRows.of(problem, start)

@@ -24,7 +24,7 @@ class SmoothedLoss:
         self.rows, self.mu = rows, mu
         self.added = mu * squares  # mu b_i^2
         self.intercept = rows.null_point.intercept
-        self.z: Any = None  # argument of the cached best intercept
+        self.z: Array | None = None  # argument of the cached best intercept
         self.outputs: list[tuple[Any, SmoothedLoss]] = []
         if rows.of_outputs and rows.fit_intercept:
             outputs = rows.as_kind(RowsOfOutputs)
