@@ -14,6 +14,7 @@ from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent, has_class_descent
 from .coordinates.dual import dual_descent, has_square
 from .frank_wolfe.trace_norm import line_search_over_trace_norm
+from .hybrid_gradient.restarted import hybrid_gradient
 from .interior import (
     expected_cost,
     interior_point,
@@ -23,7 +24,6 @@ from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients
 from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
-from .proximal.restarted import pdprox_restarted
 from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
@@ -90,7 +90,7 @@ ENGINES: dict[str, Method] = {
         "interior-point", partial(in_row_space, method=interior_point), has_cones_in_row_space,
         "several outputs, a squared l2 penalty and fewer rows than features",
     ),
-    "hybrid-gradient": Method("hybrid-gradient", pdprox_restarted, *VALUES),
+    "hybrid-gradient": Method("hybrid-gradient", hybrid_gradient, *VALUES),
     "dual-descent of classes": Method(
         "dual-descent", class_descent, has_class_descent, "the loss of Crammer and Singer"
     ),

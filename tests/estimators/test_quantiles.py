@@ -17,7 +17,7 @@ from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import Monitor, SolverContext
-from skpd.solvers.proximal.restarted import pdprox_restarted
+from skpd.solvers.hybrid_gradient.restarted import hybrid_gradient
 from tests.losses.test_quantile_losses import random_quantiles
 from tests.oracles.optima import linear_optimum
 
@@ -198,7 +198,7 @@ def test_the_hybrid_gradient(rng):
     problem = problem_of(X, y, 0.01)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    pdprox_restarted(SolverContext(problem, monitor, None, 20_000, np.random.RandomState(0)))
+    hybrid_gradient(SolverContext(problem, monitor, None, 20_000, np.random.RandomState(0)))
     best = optimum(X, y, THREE, 0.01)
     assert monitor.relative_gap <= 1e-4
     assert monitor.dual <= best <= monitor.primal

@@ -6,7 +6,7 @@ from ... import kernels
 from ..._typing import Array
 from ...problems import Point, Problem
 from ...problems.regularisation import Regularisation
-from ...solvers.proximal.restarts import HybridGradient, iterate_with_restarts
+from ...solvers.hybrid_gradient.restarts import HybridGradient, iterate_with_restarts
 from ...solvers.solver_context import SolverContext
 from .lift import terms_of
 from .loss import project_triangle
@@ -16,7 +16,7 @@ NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can b
 
 
 def hybrid_gradient(context: SolverContext, *, budget: float = np.inf) -> None:
-    """The restarted iteration of `pdprox_restarted` for the variables (w, b, lam) and (p, r).
+    """The restarted iteration of `hybrid_gradient` for the variables (w, b, lam) and (p, r).
 
     With x = (w, b, mu) and lam = scale mu, a step projects x - tau K'(p, r) onto the epigraph and
     (p_i, r_i) + sigma (1 + K x) onto the triangles, where K x = (-m, m - kappa lam). The scale
@@ -25,7 +25,7 @@ def hybrid_gradient(context: SolverContext, *, budget: float = np.inf) -> None:
     Parameters
     ----------
     run, budget
-        See `skpd.solvers.proximal.restarted.pdprox_restarted`.
+        See `skpd.solvers.hybrid_gradient.restarted.hybrid_gradient`.
     """
     variables = _Variables(context)
     iterate_with_restarts(variables, context, variables.first_weight, budget)

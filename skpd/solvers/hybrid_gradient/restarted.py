@@ -8,11 +8,11 @@ from ..solver_context import SolverContext
 from .restarts import HybridGradient, iterate_with_restarts
 
 
-def pdprox_restarted(context: SolverContext, *, budget: float = np.inf) -> None:
+def hybrid_gradient(context: SolverContext, *, budget: float = np.inf) -> None:
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
     The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
-    2011) as a reflected Halpern iteration that restarts (`skpd.solvers.proximal.restarts`).
+    2011) as a reflected Halpern iteration that restarts (`skpd.solvers.hybrid_gradient.restarts`).
     Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
     and column sums of the absolute values, for which the step needs no norm of X.
 
