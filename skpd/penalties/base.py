@@ -74,7 +74,7 @@ class Structure(Enum):
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"
     OF_NORM = "of_norm"
-    NOT_SEPARABLE = "whole"
+    NOT_SEPARABLE = "not separable"
 
     @property
     def is_block_separable(self) -> bool:

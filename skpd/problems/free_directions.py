@@ -272,33 +272,8 @@ class FreeDirections(Free):
             return proven(*both), NOTHING
         if not self.rows.fit_intercept:
             bounds.append((0.0, 0.0, 0.0, 0.0))
-        lowest, highest = -inf, inf
-        for g, g_error, _, above in bounds:
-            for h, h_error, lower, _ in bounds:
-                # (g - h) m <= above - lower
-                difference, error = g - h, (g_error + h_error) * (1.0 + 4.0 * EPSILON)
-                error += 4.0 * EPSILON * (abs(g) + abs(h))
-                width = above - lower
-                width += 4.0 * EPSILON * (abs(above) + abs(lower))
-                if abs(difference) <= error or not width < inf:
-                    continue
-                ends = [width / (difference - error), width / (difference + error)]
-                if difference > 0.0:
-                    highest = min(highest, max(ends) + 4.0 * EPSILON * abs(max(ends)))
-                else:
-                    lowest = max(lowest, min(ends) - 4.0 * EPSILON * abs(min(ends)))
-        level = lowest, highest = proven(lowest, highest)
-        if not self.rows.fit_intercept:
-            return NOTHING, level
-        first, last = -inf, inf
-        if not np.isfinite(highest - lowest):
-            return (first, last), level
-        for g, error, lower, above in bounds:
-            products = np.outer([g - error, g + error], level)
-            slack = 8.0 * EPSILON * float(np.max(np.abs(products)))
-            first = max(first, lower - float(products.max()) - slack)
-            last = min(last, above - float(products.min()) + slack)
-        return proven(first, last), level
+        level = _level(bounds)
+        return _intercept(bounds, level) if self.rows.fit_intercept else NOTHING, level
 
     @cached_property
     def _sets_of_rows(self) -> tuple[bool, list[tuple[Any, ...]]]:
@@ -386,3 +361,39 @@ class FreeDirections(Free):
             return row_point
         others = problem.row_point(balance.endpoint), problem.row_point(balance.change)
         return BalancedPoint(problem, row_point, *others, balance)
+
+
+# The numbers (g, e, lower, upper) of a set of rows: lower <= b + g' m <= upper, |g' - g| <= e
+BoundsOfRows = list[tuple[float, float, float, float]]
+
+
+def _level(bounds: BoundsOfRows) -> Interval:
+    """The m of the differences (g - h) m <= upper - lower of the bounds of two sets of rows."""
+    lowest, highest = -inf, inf
+    for g, g_error, _, above in bounds:
+        for h, h_error, lower, _ in bounds:
+            difference, error = g - h, (g_error + h_error) * (1.0 + 4.0 * EPSILON)
+            error += 4.0 * EPSILON * (abs(g) + abs(h))
+            width = above - lower
+            width += 4.0 * EPSILON * (abs(above) + abs(lower))
+            if abs(difference) <= error or not width < inf:
+                continue
+            ends = [width / (difference - error), width / (difference + error)]
+            if difference > 0.0:
+                highest = min(highest, max(ends) + 4.0 * EPSILON * abs(max(ends)))
+            else:
+                lowest = max(lowest, min(ends) - 4.0 * EPSILON * abs(min(ends)))
+    return proven(lowest, highest)
+
+
+def _intercept(bounds: BoundsOfRows, level: Interval) -> Interval:
+    """The b with lower - max(g m) <= b <= upper - min(g m) over the levels m, for every set."""
+    first, last = -inf, inf
+    if not np.isfinite(level[1] - level[0]):
+        return first, last
+    for g, error, lower, above in bounds:
+        products = np.outer([g - error, g + error], level)
+        slack = 8.0 * EPSILON * float(np.max(np.abs(products)))
+        first = max(first, lower - float(products.max()) - slack)
+        last = min(last, above - float(products.min()) + slack)
+    return proven(first, last)

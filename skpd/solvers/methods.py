@@ -15,11 +15,7 @@ from .coordinates.classes import class_descent, has_class_descent
 from .coordinates.dual import dual_descent, has_square
 from .frank_wolfe.trace_norm import line_search_over_trace_norm
 from .hybrid_gradient.restarted import hybrid_gradient
-from .interior import (
-    expected_cost,
-    interior_point,
-    interior_point_to_the_zeros,
-)
+from .interior import expected_cost, interior_point, interior_point_to_the_zeros
 from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients
 from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table

@@ -57,15 +57,11 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        tol: float,
+        self, problem: Problem, tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
-        precision: DTypeLike = np.float64,
-        accuracy: float = 0.0,
-        keeps_best: bool = True,
+        precision: DTypeLike = np.float64, accuracy: float = 0.0, keeps_best: bool = True,
         brief: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.problem, self.accuracy, self.keeps_best = problem, accuracy, keeps_best
         self.brief = brief
         self.precision = np.dtype(precision)

@@ -66,19 +66,11 @@ def check_solver_options(method: Method, options: dict[str, Value] | None) -> di
 # numbers that overflow become infinite, with which a certificate is valid but not tight
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve(
-    problem: Problem,
-    solver: str = "auto",
-    *,
-    tol: float,
-    max_iter: int,
-    random_state: np.random.RandomState,
-    start: Point | None = None,
-    on_check: Callable[[Monitor], bool | None] | None = None,
-    precision: DTypeLike = np.float64,
-    accuracy: float = 0.0,
-    brief: bool = False,
-    **options: object,
-) -> Solution:
+    problem: Problem, solver: str = "auto", *, tol: float, max_iter: int,
+    random_state: np.random.RandomState, start: Point | None = None,
+    on_check: Callable[[Monitor], bool | None] | None = None, precision: DTypeLike = np.float64,
+    accuracy: float = 0.0, brief: bool = False, **options: object,
+) -> Solution:  # fmt: skip
     """Solve a problem and certify the solution.
 
     Parameters
