@@ -140,7 +140,8 @@ class ChainLoss(_LossOfChains):
         probabilities = np.zeros_like(nodes)
         probabilities[np.arange(len(probabilities)), labels] = 1.0
         theta = self._theta(probabilities, self._counts_of(labels))
-        mean_loss = float(np.sum(labels != self.labels)) / self.chains.n_chains
+        # a sum of whole numbers, whose quotient alone is rounded
+        mean_loss = float(np.sum(probabilities * self.costs)) / self.chains.n_chains
         dual = StructuredDual(theta, mean_loss, EPSILON, EPSILON * mean_loss)
         return self._mean(total, transitions), dual
 
