@@ -5,12 +5,12 @@ See `skpd.losses.coupled_outputs` for the properties shared by all losses of sev
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import inf, log2
+from math import inf
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import softmax, wrightomega, xlog1py, xlogy
+from scipy.special import entr, softmax, wrightomega, xlog1py, xlogy
 
 from .._floats import EPSILON
 from .._immutable_base import computed
@@ -100,6 +100,10 @@ class LabelLoss(RankOneLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         """The constant 0: only differences between the scores of two classes change the loss."""
         return 0.0
+
+    def _shares(self, y: Array, weights: Array) -> Array:
+        """The sums of the weights of each class, in pairs of rows (`_depth`)."""
+        return np.sum(np.ascontiguousarray(self._table(weights * y).T), axis=1)
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """A group for each class k: the rows of class k, with their weights, and their z_ik."""
@@ -249,6 +253,13 @@ class Softmax(LabelLoss):
         shares = self._of_rows(weights) @ self._table(y)
         return np.log(shares / np.sum(shares))
 
+    def least_mean_of_constants(self, y: Array, weights: Array) -> float | None:
+        """The entropy of the shares of the classes, less the effect of errors of the shares."""
+        shares = self._shares(y, weights)
+        total = float(np.sum(shares))
+        entropy = float(np.sum(entr(shares / total)))
+        return total * (entropy - 4.0 * _depth(len(y)) * EPSILON * (1.0 + entropy))
+
     def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
         p = np.ravel(self.probabilities(z))
         return p - y, p, p
@@ -371,7 +382,7 @@ class CrammerSinger(LabelLoss):
         an arc of its share takes a row to another class, or to its own one on an arc of
         2 share - 1.
         """
-        shares = self._of_rows(weights) @ self._table(y)
+        shares = self._shares(y, weights)
         total = float(np.sum(shares))
         least = min(total, 2.0 * (total - float(np.max(shares))))
-        return least - (64.0 + log2(len(y))) * EPSILON * total
+        return least - _depth(len(y)) * EPSILON * total

@@ -1,5 +1,6 @@
 """Costs of other decisions, best constants, dual points and changes by errors."""
 
+from decimal import Decimal, localcontext
 from math import inf, log, sqrt
 
 import numpy as np
@@ -220,6 +221,21 @@ def test_best_constants_of_several_outputs(rng):
         assert found.max() == (best if share >= 0.5 else 1.0)
         if share < 0.5:
             assert_array_equal(found, [0.0, 1.0, 0.0])
+
+
+def test_least_means_of_softmax(rng):
+    """The entropy of the shares of classes in fifty digits, of rows of very different weights."""
+    for scales in (np.ones(2000), 10.0 ** rng.uniform(-300.0, 0.0, 2000)):
+        labels, weights = rng.integers(5, size=2000), rng.random(2000) * scales
+        weights[labels == 4] = 0.0  # a class without weight
+        with localcontext() as context:
+            context.prec = 50
+            shares = [sum(map(Decimal, weights[labels == k].tolist())) for k in range(4)]
+            exact = float(sum(s * (sum(shares) / s).ln() for s in shares))
+        bound = L.Softmax(5).least_mean_of_constants(
+            np.eye(5)[labels].ravel(), np.repeat(weights, 5)
+        )
+        assert exact - 1e-12 * sum(weights) <= bound < exact
 
 
 @pytest.mark.parametrize("loss", [*MARGIN, *RESIDUAL], ids=repr)

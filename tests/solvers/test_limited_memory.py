@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp, softmax, xlogy
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import skpd
+from skpd.designs import Design
 from skpd.losses import Softmax
+from skpd.penalties import SquaredL2
+from skpd.problems import Problem
+from skpd.problems.output_rows import rows_of_outputs
+from skpd.problems.regularisation import Regularisation
 from skpd.problems.workspace import Descent
 from skpd.solvers.accelerated.limited_memory import _between, _is_slow, _predicted
+from skpd.solvers.accelerated.mean_losses import losses_of
 
 LAYOUTS = {
     "rows": np.ascontiguousarray, "columns": np.asfortranarray, "sparse": sp.csr_array,
@@ -87,6 +93,40 @@ def test_mean_rows_of_classes(rng):
         expected = np.average(X, axis=0, weights=weights * (y == k))
         assert_allclose((group.weights / group.total) @ X, expected)
     assert np.max(np.abs(model.intercept_)) <= model.certificate_.intercept_radius
+
+
+def losses_of_scores(size, rng):
+    """The losses of classes at scores of a size: targets, weights, scores and a change of them."""
+    X, labels, weights = tables(rng, n=40, d=3, n_classes=4)
+    c, Y = weights / weights.sum(), np.eye(4)[labels]
+    rows = rows_of_outputs(Design(X), Y, c, Softmax(4), True, 1.0)
+    losses = losses_of(Problem(rows, Regularisation(SquaredL2(), 1.0)))
+    z, b = size * rng.normal(size=Y.shape), rng.normal(size=4)
+    losses.value = losses.evaluate(np.ravel(z), b)
+    return losses, X, Y, c[:, np.newaxis], z + b, rng.normal(size=Y.shape)
+
+
+@pytest.mark.parametrize("size", [1.0, 800.0])
+def test_losses_of_classes(size, rng):
+    """Values and derivatives by SciPy's softmax, also of scores whose exponentials overflow."""
+    losses, X, Y, c, scores, along = losses_of_scores(size, rng)
+    P = softmax(scores, axis=1)
+    value = np.sum(c * (logsumexp(scores, axis=1, keepdims=True) - scores) * Y)
+    assert_allclose(losses.value, value, rtol=1e-13)
+    assert_allclose(losses.theta.reshape(Y.shape), P - Y, atol=1e-14)
+    assert_allclose(losses.gradient().reshape(3, 4), X.T @ (c * (P - Y)), atol=1e-13)
+    assert_allclose(losses.slope(np.ravel(along)), np.sum(c * (P - Y) * along), atol=1e-13)
+    squares = np.sum(c * P * along**2) - np.sum(c[:, 0] * np.sum(P * along, axis=1) ** 2)
+    assert_allclose(losses.curvature(np.ravel(along)), squares, atol=1e-13)
+
+
+def test_newton_steps_of_intercepts(rng):
+    losses, _, Y, c, scores, along = losses_of_scores(1.0, rng)
+    P = softmax(scores, axis=1)
+    mixed = np.sum(c * P * (along - np.sum(P * along, axis=1, keepdims=True)), axis=0)
+    step = losses.change_of_intercepts(np.ravel(along))
+    H = np.diag(np.sum(c * P, axis=0)) - P.T @ (c * P)
+    assert_allclose(H @ step, -np.sum(c * (P - Y), axis=0) - mixed, atol=1e-10)
 
 
 def test_lengths_of_a_line_search():

@@ -106,7 +106,7 @@ class QuasiNewtonIterate:
         length = self._first_length(along_both, d, first_slope)
         low, high = (0.0, first_slope), (inf, 0.0)  # lengths between which to search, with slopes
         for _ in range(SETTINGS.searches):
-            self.w, self.z = w + length * d, z + length * along
+            self.w, self.z = w + length * d, z + (along if length == 1.0 else length * along)
             self.b = b + length * db if len(db) else b
             self.loss = losses.evaluate(self.z, self.b)
             slope = losses.slope(along_both) + self.ridge * float(self.w @ d)

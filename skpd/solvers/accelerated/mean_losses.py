@@ -8,7 +8,6 @@ from numpy.typing import DTypeLike
 
 from ..._typing import Array
 from ...kernels import dot
-from ...losses.classes import to_probabilities
 from ...losses.structured import StructuredLoss
 from ...problems import Problem
 from .settings import QUASI_NEWTON as SETTINGS
@@ -155,36 +154,45 @@ class LossOfScores(Losses):
 
 
 class LossesOfClasses(LossesOfValues):
-    """The softmax loss of rows, from a table P of their probabilities of the classes."""
+    """The softmax loss of rows: the probabilities are the rows of a table E over their sums."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         targets = problem.y.reshape(-1, self.n_outputs)
         self._c = np.ascontiguousarray(problem.weights[:: self.n_outputs])
-        self._P, self._shares = np.empty(targets.shape), self._c @ targets
+        self._E, self._shares = np.empty(targets.shape), self._c @ targets
         self._labels = np.arange(len(targets)), np.argmax(targets, axis=1)
+        self._z, self._hessian = np.empty(0), np.empty((0, 0))
 
     def evaluate(self, z: Array, b: Array) -> float:
-        np.add(z.reshape(self._P.shape), b, out=self._P)
-        true_scores = self._P[self._labels]
-        largest, logarithms = to_probabilities(self._P)
+        if z is not self._z:
+            self._z, self._hessian = z, np.empty((0, 0))
+        E = np.add(z.reshape(self._E.shape), b, out=self._E)
+        if not max(np.max(E), -np.min(E)) <= SETTINGS.largest_exponent:
+            E -= np.max(E, axis=1, keepdims=True)
+        true_scores = E[self._labels]
+        totals = np.exp(E, out=E) @ np.ones(self.n_outputs)
+        self._scales = 1.0 / totals
+        self._weighted_scales = self._c * self._scales
         if self.ones:
-            self.sums = self._c @ self._P - self._shares
-        return float(self._c @ (logarithms + (largest - true_scores)))
+            self.sums = self._weighted_scales @ E - self._shares
+        return float(self._c @ (np.log(totals) - true_scores))
 
     @property
     def theta(self) -> Array:  # type: ignore[override]
-        return np.ravel(self._P) - self.problem.y
+        return np.ravel(self._scales[:, np.newaxis] * self._E) - self.problem.y
 
     def gradient(self) -> Array:
-        slopes = (self._c[:, np.newaxis] * self._P).astype(self.dtype)
+        slopes = np.empty(self._E.shape, self.dtype)
+        weights = self._weighted_scales[:, np.newaxis]
+        np.multiply(weights, self._E, out=slopes, casting="same_kind")
         slopes[self._labels] -= self._c
         return self.problem.design.rmatvec(np.ravel(slopes)).astype(np.float64)
 
     def _means(self, along: Array) -> tuple[Array, Array]:
         """A table of changes of predictions, and their means by the probabilities."""
-        table = along.reshape(self._P.shape)
-        return table, np.einsum("ik,ik->i", self._P, table)
+        table = along.reshape(self._E.shape)
+        return table, self._scales * np.einsum("ik,ik->i", self._E, table)
 
     def slope(self, along: Array) -> float:
         table, means = self._means(along)
@@ -192,17 +200,23 @@ class LossesOfClasses(LossesOfValues):
 
     def curvature(self, along: Array) -> float:
         table, means = self._means(along)
-        return float(self._c @ (np.einsum("ik,ik,ik->i", self._P, table, table) - means**2))
+        squares = np.einsum("ik,ik,ik->i", self._E, table, table)
+        return float(self._weighted_scales @ squares - self._c @ means**2)
 
     def change_of_intercepts(self, along: Array | None = None) -> Array:
         if not self.ones:
             return np.empty(0)
-        weighted, sums = self._c[:, np.newaxis] * self._P, self.sums
-        hessian = np.diag(self.sums + self._shares) - self._P.T @ weighted
+        if not len(self._hessian):  # those of intercepts near by differ little
+            rows = np.empty(self._E.shape, self.dtype)
+            roots = (np.sqrt(self._c) * self._scales)[:, np.newaxis]
+            np.multiply(roots, self._E, out=rows, casting="same_kind")
+            self._hessian = np.diag(self.sums + self._shares) - rows.T @ rows
+        sums = self.sums
         if along is not None:
             table, means = self._means(along)
-            sums = sums + np.einsum("ik,ik->k", weighted, table) - means @ weighted
-        return _newton_step(hessian, sums)
+            of_rows = table - means[:, np.newaxis]
+            sums = sums + self._weighted_scales @ np.multiply(self._E, of_rows, out=of_rows)
+        return _newton_step(self._hessian.copy(), sums)
 
 
 def _newton_step(hessian: Array, sums: Array) -> Array:

@@ -78,6 +78,8 @@ class QuasiNewtonSettings:
     longer: float = 3.0
     # Relative rounding error of an objective
     rounding: float = 1e-15
+    # Scores of this size have exponentials whose sums and quotients do not overflow
+    largest_exponent: float = 300.0
 
     # Newton steps of the intercepts end where the sums of the dual point are below this at the
     # start, this share of the gap after a step, and this share of it before a certificate: with
