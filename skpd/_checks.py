@@ -36,14 +36,9 @@ def require_same_samples(pipeline: Any, instead: str) -> None:
 
 
 def check_number(
-    owner: object,
-    name: str,
-    *,
-    above: float = -inf,
-    below: float = inf,
-    minimum: float = -inf,
+    owner: object, name: str, *, above: float = -inf, below: float = inf, minimum: float = -inf,
     maximum: float = inf,
-) -> None:
+) -> None:  # fmt: skip
     """Check that an attribute is a number in (above, below) and in [minimum, maximum].
 
     Raises

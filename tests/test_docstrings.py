@@ -112,8 +112,10 @@ def test_shared_docstrings_are_current():
 def test_shared_docstrings_replace_what_was_edited():
     table = tomllib.loads(shared_docstrings.TABLE.read_text(encoding="utf-8"))
     table["tol"]["text"] = "tol : float, default=1.0\n    Another text."
-    source = (shared_docstrings.ROOT / "skpd/estimators/svm.py").read_text(encoding="utf-8")
-    shared = {"PdproxSVC": shared_docstrings.texts(table)["estimators.svm.PdproxSVC"]}
+    source = (shared_docstrings.ROOT / "skpd/estimators/regression.py").read_text(encoding="utf-8")
+    shared = {
+        "PdproxRegressor": shared_docstrings.texts(table)["estimators.regression.PdproxRegressor"]
+    }
     text = shared_docstrings.updated(source, shared)
     assert "    tol : float, default=1.0\n        Another text.\n    max_iter : int" in text
     assert shared_docstrings.updated(text, shared) == text

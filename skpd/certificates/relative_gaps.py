@@ -19,7 +19,8 @@ square of the distance to it, and rounding errors of P_0 and D limit what can be
 the gap of the best constant is of their size, nothing can be learnt, and it counts as optimal.
 
 Where P is far below P_0, as for data with little noise, a small share of P_0 - D may be a large
-one of P. So the tolerance is met (`largest_gap`) where the gap is also a small share of P.
+one of P. So the tolerance is met (`largest_gap`) where the gap is also a small share of P. Losses
+of decisions are an exception: P is small where classes are far apart, and nearly all is learnt.
 """
 
 from math import inf, isnan
@@ -90,8 +91,10 @@ def relative_gap(objective: Objective, primal: float, dual: float) -> float:
 def largest_gap(objective: Objective, tol: float, primal: float, dual: float) -> float:
     """The largest gap at which the tolerance is met with these bounds."""
     gain = possible_gain(objective, primal, dual)
-    of_objective = max(tol * OF_OBJECTIVE * primal, FINEST * gain)
-    gap = float(max(min(tol * gain, of_objective), _negligible_gap(objective, dual)))
+    largest = tol * gain
+    if not objective.loss.has_decisions:
+        largest = min(largest, max(tol * OF_OBJECTIVE * primal, FINEST * gain))
+    gap = float(max(largest, _negligible_gap(objective, dual)))
     return gap if gap < inf else 0.0
 
 

@@ -139,14 +139,9 @@ class OutputsGram:
         return GramMatrices(blocks, self.n_outputs)
 
     def _matrix(
-        self,
-        design: SharedDesign,
-        h: Array,
-        e: Array,
-        scale: float,
-        columns: Indices,
+        self, design: SharedDesign, h: Array, e: Array, scale: float, columns: Indices,
         ridge: Array | None,
-    ) -> MatrixCurvature:
+    ) -> MatrixCurvature:  # fmt: skip
         K, m = self.n_outputs, len(columns)
         size = m + K * self.ones
         d, e = h.reshape(-1, K), e.reshape(-1, K)

@@ -96,8 +96,7 @@ class PdproxSVC(AnyPenaltyParameters, ClassifierParameters, MarginClassifier):
         best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
-        share ``tol`` of what any model could improve on the best constant prediction. Where
-        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+        share ``tol`` of what any model could improve on the best constant prediction.
     max_iter : int, default=50_000
         Iterations at most. An iteration is a Newton step, a pass over the rows or the
         coordinates, or, in a method of gradients, about one product with X and one with its

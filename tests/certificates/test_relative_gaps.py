@@ -119,6 +119,8 @@ def test_gaps_that_meet_a_tolerance():
     assert largest_gap(exact, 1e-4, 1e-3, 0.0) == 1e-4 * OF_OBJECTIVE * 1e-3
     assert largest_gap(exact, 1e-4, 1e-9, 0.0) == FINEST
     assert largest_gap(exact, 1e-10, 1e-9, 0.0) == 1e-10
+    # for decisions a share of what can be gained is enough
+    assert largest_gap(replace(exact, loss=Hinge()), 1e-4, 1e-3, 0.0) == 1e-4
 
 
 def test_bounds_on_constants_are_of_the_first_good_point():

@@ -40,15 +40,10 @@ class KernelSolution(Solution):
 
 
 def solve_kernel_machine(
-    machine: KernelMachine,
-    solver: str = "auto",
-    *,
-    tol: float,
-    max_iter: int,
+    machine: KernelMachine, solver: str = "auto", *, tol: float, max_iter: int,
     random_state: np.random.RandomState,
-    on_check: Callable[[Monitor], bool | None] | None = None,
-    **options: Any,
-) -> KernelSolution:
+    on_check: Callable[[Monitor], bool | None] | None = None, **options: Any,
+) -> KernelSolution:  # fmt: skip
     """Solve a kernel problem, with more accurate factors if the certificate requires them.
 
     A named method works on the features of factors, which the machine must have. Pdprox's steps

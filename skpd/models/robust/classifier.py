@@ -83,8 +83,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         "hybrid": ``switch`` and ``proximal_batch_size``.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
-        share ``tol`` of what any model could improve on the best constant prediction. Where
-        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+        share ``tol`` of what any model could improve on the best constant prediction.
     max_iter : int, default=50_000
         Iterations at most: Newton steps for "auto", epochs for the others, which also stop where
         their steps have become short.

@@ -141,21 +141,12 @@ def ippa(
 
 
 def hybrid(
-    context: SolverContext,
-    *,
-    terms: RobustTerms | None = None,
-    preset: Name = None,
-    batch_size: OptionalCount = None,
-    proximal_batch_size: Count = 1,
-    prox_tol: Factor = INCREMENTAL.prox_tol,
-    switch: Share = INCREMENTAL.switch,
-    scheme: Scheme = None,
-    first_step: OptionalFactor = None,
-    ratio: OptionalShare = None,
-    cycles: Flag = False,
-    gamma: OptionalFactor = None,
-    shuffle: Flag = False,
-) -> None:
+    context: SolverContext, *, terms: RobustTerms | None = None, preset: Name = None,
+    batch_size: OptionalCount = None, proximal_batch_size: Count = 1,
+    prox_tol: Factor = INCREMENTAL.prox_tol, switch: Share = INCREMENTAL.switch,
+    scheme: Scheme = None, first_step: OptionalFactor = None, ratio: OptionalShare = None,
+    cycles: Flag = False, gamma: OptionalFactor = None, shuffle: Flag = False,
+) -> None:  # fmt: skip
     """The hybrid method: mini-batch subgradients for long steps, proximal updates for short ones.
 
     The paper changes from the first to the second "in a local region around the optimal point"
