@@ -29,12 +29,10 @@ def test_code_prints_what_is_shown(capsys):
         printed = capsys.readouterr().out
         assert re.sub(NUMBER, "", printed) == re.sub(NUMBER, "", shown)
         numbers, expected = ([float(x) for x in re.findall(NUMBER, t)] for t in (printed, shown))
-        assert_allclose(numbers[:2], expected[:2], rtol=1e-3)
-        assert expected[1] < expected[0] and numbers[1] < numbers[0]
+        assert_allclose(numbers[-3:-1], expected[-3:-1], rtol=1e-3)
+        assert expected[-2] < expected[-3] and numbers[-2] < numbers[-3]
     assert len(plt.figure(plt.get_fignums()[-1]).axes) == 2  # the last of the ten lines has drawn
     plt.close("all")
-    found = names["certify"](names["theirs"], names["means"], names["y"])
-    assert f"{100 * (found.primal / found.dual - 1):.1f} %" in PROSE
 
 
 def test_a_stranger_reads_all_of_it():

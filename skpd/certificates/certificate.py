@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import partial
-from math import ceil, exp, floor, inf, log10
+from math import ceil, exp, inf, log10
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ DIGITS = 6  # digits printed of an objective value, or more where the lower boun
 SHOWN = 5  # features that are listed
 LARGEST_WIDTH = 1.0  # of intervals of coefficients whose hazard ratios are told
 LEAST_PERCENT = 1e-4  # smaller percentages are not shown
+# The relative gap up to which a fit counts as finished: scores on other data change no more
+FINISHED = 1e-3
+WIDTH = 80  # of lines
 OF_GAP = 2  # number of differing digits that are then printed
 
 
@@ -101,8 +105,8 @@ class Certificate:
     --------
     >>> from skpd import Certificate
     >>> print(Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0))
-    reaches at least 75 % of what any model of this kind could improve on the best constant
-    objective 0.5, lower bound 0.375: at most 0.13 above the optimum, relative gap 0.25 (scaling)
+    not finished: at most 25 % of the possible improvement can still be gained
+    objective 0.5, lower bound 0.375, gap 0.13
     """
 
     primal: float
@@ -158,44 +162,45 @@ class Certificate:
         return replace(self, implied_bounds=None, row_bounds=of_rows)
 
     def __str__(self) -> str:
-        return f"{self._reached}\n{self._interval}" if self.reference else self._interval
+        lines = [self._status, *self._about, self._numbers]
+        return "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in lines if line)
 
     @property
-    def _reached(self) -> str:
+    def _status(self) -> str:
         """What the relative gap says, in words."""
+        if not self.reference:
+            return ""
         if self.relative_gap == 0.0:
-            return "no model of this kind is better, within rounding errors"
+            return "finished: no model of this kind is better, within rounding errors"
+        status = "finished" if self.relative_gap <= FINISHED else "not finished"
         percent = 100.0 * self.relative_gap
-        if self.reference == "objective":
-            above = rounded(percent, OF_GAP, ROUND_CEILING)
-            return f"at most {above} % of the objective could be saved by another model"
-        reference = "the best constant" if self.reference == "constant" else "a feasible model"
-        improvement = f"what any model of this kind could improve on {reference}"
-        if not percent < 100.0:
-            doubt = (
-                "; are X, y and weights those of the fit, scaled alike?" if percent > 100.0 else ""
-            )
-            return f"is not known to reach any of {improvement}{doubt}"
+        if not (percent < 100.0 or self.reference == "objective"):
+            doubt = " Are X, y and weights those of the fit, scaled alike?"
+            return f"{status}: no improvement is proven.{doubt if percent > 100.0 else ''}"
+        digits = OF_GAP if percent < 99.0 else OF_GAP + 1
+        most = f"at most {rounded(percent, digits, ROUND_CEILING)} %"
         if percent <= LEAST_PERCENT:
-            return f"reaches all of {improvement}, up to {LEAST_PERCENT:g} %"
-        places = max(1, ceil(-log10(percent)) + 1)
-        share = f"{floor((100.0 - percent) * 10.0**places) / 10.0**places:.{places}f}"
-        return f"reaches at least {share.rstrip('0').rstrip('.')} % of {improvement}"
+            most = f"less than {LEAST_PERCENT:g} %"
+        if self.reference == "objective":
+            return f"{status}: {most} of the objective can still be saved"
+        over = " on a feasible model" if self.reference == "model" else ""
+        return f"{status}: {most} of the possible improvement{over} can still be gained"
 
     @property
-    def _interval(self) -> str:
-        """The interval, and what follows from it where that says something, in words."""
+    def _numbers(self) -> str:
+        """The interval with its width."""
         digits = DIGITS
         if 0.0 < self.gap < abs(self.primal):
             digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
         lower = rounded(self.dual, digits, ROUND_FLOOR)
         upper = rounded(self.primal, digits, ROUND_CEILING)
+        gap = rounded(self.gap, OF_GAP, ROUND_CEILING)
+        return f"objective {upper}, lower bound {lower}, gap {gap}"
+
+    @property
+    def _about(self) -> list[str]:
+        """What follows for predictions, decisions and coefficients, where that says something."""
         shown = partial(rounded, digits=OF_GAP, rounding=ROUND_CEILING)
-        gap, relative_gap = map(shown, (self.gap, self.relative_gap))
-        bounds = (
-            f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
-            f"relative gap {relative_gap} ({self.kind})"
-        )
         about = self.row_bounds.sentences(self.gap, self.relative_gap, self.primal, shown)
         if self.row_bounds.of_hazards:
             widths = np.subtract(*self.coefficient_bounds.T[::-1])
@@ -212,10 +217,10 @@ class Certificate:
                 f"among models without features {features}{more}, which have no penalty and are "
                 "combinations of others up to rounding"
             )
-        return "; ".join([bounds, *about])
+        return about
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._interval}>"
+        return f"<{type(self).__name__}: {'; '.join([self._numbers, *self._about])}>"
 
 
 class DualBound(NamedTuple):

@@ -112,7 +112,8 @@ class RowBounds:
         most = min(0.5, FEW * sqrt(relative_gap)) if relative_gap >= 0.0 else 0.5
         if self.decisions is not None and self.decisions <= most * self.n_decisions:
             not_known.append(
-                f"at most {self.decisions:,} of {self.n_decisions:,} training decisions differ"
+                f"at most {self.decisions:,} of {self.n_decisions:,} training decisions could "
+                "change"
             )
         return not_known
 

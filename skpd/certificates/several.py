@@ -93,10 +93,8 @@ class Certificates(Certificate, Sequence[Certificate]):
         return hash(self.each)
 
     def __str__(self) -> str:
-        return self._interval
+        worst = self.each[self.worst]
+        return f"{len(self)} certificates, the worst of which is [{self.worst}]:\n{worst}"
 
-    @property
-    def _interval(self) -> str:
-        """The interval of the worst, in words."""
-        worst = self.each[self.worst]._interval
-        return f"{len(self)} certificates, the worst of which is [{self.worst}]: {worst}"
+    def __repr__(self) -> str:
+        return f"<{len(self)} certificates, the worst of which is {self.each[self.worst]!r}>"

@@ -168,4 +168,4 @@ def test_a_certificate_of_two_models():
         assert getattr(found, name) == pytest.approx(value, rel=1e-12)
     assert found.intercept_radius == pytest.approx(2.0 + 5e-6, rel=1e-12)
     assert found.decisions_that_may_differ == 1
-    assert repr(found) == f"<RigorousCertificate: {str(found).splitlines()[1]}>"
+    assert repr(found).startswith(f"<RigorousCertificate: {str(found).splitlines()[-1]}; ")

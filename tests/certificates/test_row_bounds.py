@@ -220,7 +220,7 @@ def test_reasons_where_nothing_is_known(model, unknown):
     assert set(certificate.not_known) == unknown
     for name in ("prediction_distance", "decisions_that_may_differ"):
         assert (getattr(certificate, name) is None) == (name in unknown)
-    assert "decisions differ" in str(certificate) or "decisions_that_may_differ" in unknown
+    assert "decisions could change" in str(certificate) or "decisions_that_may_differ" in unknown
 
 
 def test_reasons_of_other_models():

@@ -296,7 +296,7 @@ PROBABILITIES = "predicted probabilities within 0.4 of an optimal model's (root 
         (RowBounds(decisions=41, n_decisions=100), 1.0, []),  # above ten times the root
         (
             RowBounds(decisions=1200, n_decisions=3400), 1.0,
-            ["at most 1,200 of 3,400 training decisions differ"],
+            ["at most 1,200 of 3,400 training decisions could change"],
         ),
     ],
 )  # fmt: skip
@@ -332,37 +332,55 @@ def test_evidence_on_rows_of_another_model():
 def test_digits_that_are_printed(primal, dual, upper, lower, gap):
     certificate = Certificate(primal, dual, primal - dual, 1 / 3, "exact", 1.0, 1.0)
     assert str(certificate) == (
-        "reaches at least 66.6 % of what any model of this kind could improve on the best "
-        "constant\n"
-        f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
-        "relative gap 0.34 (exact)"
+        "not finished: at most 34 % of the possible improvement can still be gained\n"
+        f"objective {upper}, lower bound {lower}, gap {gap}"
     )
 
 
 @pytest.mark.parametrize(
     ("relative_gap", "shown"),
     [
-        (1e-12, "all"), (9e-7, "all"), (1.1e-6, "at least 99.99989 %"), (0.25, "at least 75 %"),
-        (1.6e-4, "at least 99.984 %"), (0.996, "at least 0.4 %"), (0.1, "at least 90 %"),
+        (1e-12, "finished: less than 0.0001 %"), (9e-7, "finished: less than 0.0001 %"),
+        (1.05e-6, "finished: at most 0.00011 %"), (0.00101, "not finished: at most 0.11 %"),
+        (0.000945, "finished: at most 0.095 %"), (0.25, "not finished: at most 25 %"),
+        (1.61e-4, "finished: at most 0.017 %"), (0.996, "not finished: at most 99.6 %"),
     ],
 )  # fmt: skip
 def test_shares_that_are_printed(relative_gap, shown):
-    """Rounded down, with two digits of what is left."""
+    """Rounded up to two digits, and finished up to a thousandth."""
     text = str(Certificate(0.5, 0.4, 0.1, relative_gap, "exact", 1.0, 1.0)).splitlines()[0]
-    assert text.startswith(f"reaches {shown} of what any model of this kind could improve on")
+    assert text == f"{shown} of the possible improvement can still be gained"
 
 
 def test_shares_that_are_not_those_of_a_constant():
     values = 0.5, 0.4, 0.1, 0.25, "exact", 1.0, 1.0
     for relative_gap in (1.0, 1.5):
         nothing = replace(Certificate(*values), relative_gap=relative_gap)
-        assert "is not known to reach any of what any model" in str(nothing)
+        assert str(nothing).startswith("not finished: no improvement is proven.")
         assert ("scaled alike?" in str(nothing)) == (relative_gap > 1.0)
-    least = replace(Certificate(*values), relative_gap=1e-6)
-    assert str(least).startswith("reaches all of what") and "up to 0.0001 %" in str(least)
-    assert "could improve on a feasible model" in str(Certificate(*values, reference="model"))
+    assert "possible improvement on a feasible model" in str(
+        Certificate(*values, reference="model")
+    )
     own = str(Certificate(*values, reference="objective"))
-    assert own.startswith("at most 25 % of the objective could be saved by another model\n")
+    assert own.startswith("not finished: at most 25 % of the objective can still be saved\n")
+
+
+def test_lines_that_are_printed():
+    """One fact a line, at most eighty columns."""
+    rows = RowBounds(1e-3, "predicted probabilities", 12_345, 678_900, means=0.0123456789)
+    certificate = Certificate(
+        0.5, 0.4999, 1e-4, 0.000115, "exact", 1.0, 1.0, row_bounds=rows, left_out=(1, 2)
+    )
+    assert str(certificate).splitlines() == [
+        "finished: at most 0.012 % of the possible improvement can still be gained",
+        "predicted probabilities within 0.000011 of an optimal model's (root mean square)",
+        "predicted means within factors of 0.987 and 1.013 of an optimal model's on",
+        "  average",
+        "at most 12,345 of 678,900 training decisions could change",
+        "among models without features 1, 2, which have no penalty and are combinations",
+        "  of others up to rounding",
+        "objective 0.5, lower bound 0.4999, gap 0.00011",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -373,8 +391,10 @@ def test_shares_that_are_not_those_of_a_constant():
 def test_features_that_are_printed(n, features):
     implied_bounds = RowBounds(1.0, "predictions")
     text = str(replace(KNOWN, left_out=tuple(range(n)), row_bounds=implied_bounds))
-    assert text.startswith(f"{KNOWN}; predictions within 0.36 of")
-    assert f"; among models without features {features}, which have" in text
+    status, known, *about, numbers = text.splitlines()
+    assert [status, numbers] == str(KNOWN).splitlines()
+    assert known.startswith("predictions within 0.36 of")
+    assert "".join(about).startswith(f"among models without features {features}, which have")
 
 
 def test_certificates_are_values():
