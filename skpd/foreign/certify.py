@@ -54,8 +54,8 @@ def certify(
     ----------
     estimator : estimator
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
-        `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR` with
-        ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
+        `LinearRegression`, `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR`
+        with ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
         `QuantileRegressor`, `PoissonRegressor`, `GammaRegressor` or
         `TweedieRegressor` of scikit-learn, or one of their variants with cross-validation; a
         `Lasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso` or `LogisticRegression` of celer; a
@@ -126,9 +126,8 @@ def certify(
     TypeError
         If the estimator has no coefficients, or if its objective is not known.
     ValueError
-        If the data does not fit the model, if the objective is not known for a setting of the
-        estimator, or if the objective has no penalty. Without a penalty nothing bounds the
-        coefficients, and no lower bound can be proven in spite of rounding errors.
+        If the data does not fit the model, or if the objective is not known for a setting of the
+        estimator.
 
     Warns
     -----
@@ -147,7 +146,7 @@ def certify(
     ==========================================  ==================  ===================
     Lasso, LassoLars, ElasticNet                r^2 / 2             1
     MultiTaskLasso, MultiTaskElasticNet         sum r_k^2 / 2       1
-    Ridge, RidgeClassifier                      r^2 / 2             2 S
+    LinearRegression, Ridge, RidgeClassifier    r^2 / 2             2 S
     LinearSVC, LinearSVR, SVC, SVR              its own             C S
     LogisticRegression                          its own             C S
     SGDClassifier, SGDRegressor                 its own             S / n_samples
@@ -311,8 +310,7 @@ def unknown_objective(estimator: BaseEstimator) -> str:
         "loss plus alpha times a penalty, say so: certify(estimator, X, y, "
         f"loss={loss}, penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
         "skpd.losses and a penalty of skpd.penalties. For an objective that sums the loss "
-        "and multiplies it by C, alpha is 1 / (C * n_samples). A model without a penalty, such "
-        "as LinearRegression, has no certificate: nothing bounds its coefficients."
+        "and multiplies it by C, alpha is 1 / (C * n_samples); without a penalty it is 0."
     )
 
 

@@ -182,6 +182,9 @@ OBJECTIVES: dict[type, Objective] = {
     **_of_linear("MultiTaskElasticNet MultiTaskElasticNetCV", multi_task),
     **_of_linear("Ridge RidgeCV", _ridge(targets)),
     **_of_linear("RidgeClassifier RidgeClassifierCV", _ridge(_ridge_classes)),
+    linear_model.LinearRegression: Family(
+        lambda e: losses.Squared(), lambda e: signed(e, SquaredL2()), lambda *_: 0.0, targets
+    ),
     svm.LinearSVC: _linear_svc,
     svm.LinearSVR: LINEAR_SVR,
     svm.SVC: Family(

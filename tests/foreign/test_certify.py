@@ -92,6 +92,16 @@ def test_objectives_in_their_own_units(cancer, diabetes, rng):
     ridge = lm.Ridge(alpha=3.0).fit(X, y, s)
     own = (s * (y - ridge.predict(X)) ** 2).sum() + 3.0 * (ridge.coef_**2).sum()
     assert_allclose(certify(ridge, X, y, s).primal * 2 * S, own)
+    for positive in (False, True):
+        squares = lm.LinearRegression(positive=positive).fit(X, y, s)
+        own = (s * (y - squares.predict(X)) ** 2).sum()
+        certificate = certify(squares, X, y, s)
+        assert_allclose(certificate.primal * 2 * S, own)
+        assert certificate.relative_gap <= 1e-9
+        squares.coef_ = squares.coef_ + (np.abs(squares.coef_) > 1.0)
+        assert (
+            certify(squares, X, y, s).dual <= certificate.primal < certify(squares, X, y, s).primal
+        )
     X, y = cancer
     s = rng.random(len(y)) + 0.5
     S, sign = s.sum(), 2.0 * y - 1
