@@ -1,13 +1,14 @@
 """Estimators and `certify` for Dask collections, whose rows the workers of a cluster hold.
 
-The module requires dask and distributed: ``pip install 'skpd[dask]'``.
+The module requires dask and distributed: ``pip install 'dask[array]' distributed``.
 """
 
 from importlib.util import find_spec
 
 if not (find_spec("dask") and find_spec("distributed")):
     raise ImportError(
-        "skpd.dask needs dask and distributed, which are not installed: pip install 'skpd[dask]'"
+        "skpd.dask needs dask and distributed, which are not installed: "
+        "pip install 'dask[array]' distributed"
     )
 
 from .certify import certify

@@ -84,8 +84,7 @@ def certify(
     TypeError
         If the estimator has no coefficients, or if its objective is not known.
     ValueError
-        If the data does not fit the model, or if the objective has no penalty or takes several
-        outputs together.
+        If the data does not fit the model, or if the objective takes several outputs together.
 
     Warns
     -----

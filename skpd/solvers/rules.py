@@ -94,7 +94,7 @@ def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
         budget = n * n * d / BLAS  # the cost of the Gram matrix of the rows
         trials.append(Attempt("dual-descent", "a few passes may suffice", budget))
     usual = (_several_outputs if outputs else _parts)(problem, warm)
-    return [*trials, Attempt("row space", "an n x n table in place of X"), *usual]
+    return [*trials, Attempt("row-space", "an n x n table in place of X"), *usual]
 
 
 def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
@@ -162,7 +162,7 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
         budget = SETTINGS.trial_budget(cost, warm)
         return [Attempt("line-search-frank-wolfe", "least squares over a ball", budget), *last]
     if has_separate_outputs(problem):
-        trials = [Attempt("output by output", "nothing ties outputs together"), *last]
+        trials = [Attempt("output-by-output", "nothing ties outputs together"), *last]
         if ENGINES["moments"].supports(problem):
             trials.insert(0, Attempt("moments", "one system for all outputs"))
         return trials
@@ -222,7 +222,7 @@ def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
     trials = []
     if has_separate_outputs(problem):
         trials.append(
-            Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
+            Attempt("output-by-output", "they may not cross anyway", options={"rounds": 1})
         )
     fewest, most = (share * problem.n_variables for share in SETTINGS.rows_of_cones)
     by_cones = cost < inf and fewest < problem.n_samples < most

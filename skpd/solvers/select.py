@@ -67,8 +67,8 @@ REDUCTIONS = {
     for name, method, supported in (
         ("multiplier-search", search_for_multiplier, BALL),
         ("slopes-of-norm", by_slopes, NORMS),
-        ("output by output", output_by_output, SEPARATE_OUTPUTS),
-        ("row space", in_row_space, WIDE),
+        ("output-by-output", output_by_output, SEPARATE_OUTPUTS),
+        ("row-space", in_row_space, WIDE),
     )
 }
 METHODS = ENGINES | REDUCTIONS | PUBLISHED

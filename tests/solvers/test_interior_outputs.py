@@ -238,7 +238,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
     names = {
         ("absolute", "l1inf"): ["interior-point", "hybrid-gradient"],
         ("squared", "trace"): ["accelerated-gradient", "interior-point", "hybrid-gradient"],
-        ("hinge", "l1"): ["output by output", "interior-point", "hybrid-gradient"],
+        ("hinge", "l1"): ["output-by-output", "interior-point", "hybrid-gradient"],
         ("hinge", "l21"): ["multipliers", "interior-point", "multipliers", "hybrid-gradient"],
     }
     for (loss, penalty), expected in names.items():
