@@ -38,7 +38,10 @@ LOWER = ((6.0, 43.0), (10.0, 31.0), (19.0, 26.4), (40.0, 26.4))
 STROKE, DOT = 4.8, 6.5
 
 CARD = (12.0, 6.3)  # inches, at 100 pixels an inch
-TAGLINE = "Regularised linear models for scikit-learn,\nwith a proof of how much can still be gained"
+TAGLINE = (
+    "Regularised linear models for scikit-learn,\n"
+    "with a proof of how much can still be gained"
+)
 
 
 def plate(figure, radius=7.0):

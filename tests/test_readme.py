@@ -23,7 +23,7 @@ NUMBER = r"\d+(?:\.\d+)?"
 def test_code_prints_what_is_shown(capsys):
     """Both intervals, the first with as many digits as the gap allows to differ."""
     names: dict = {}
-    assert len(BLOCKS) == len(SHOWN) == 2 and [len(b.splitlines()) for b in BLOCKS] == [5, 10]
+    assert len(BLOCKS) == len(SHOWN) == 2 and [len(b.splitlines()) for b in BLOCKS] == [6, 10]
     for code, shown in zip(BLOCKS, SHOWN, strict=True):
         exec(code, names)
         printed = capsys.readouterr().out
