@@ -39,8 +39,7 @@ STROKE, DOT = 4.8, 6.5
 
 CARD = (12.0, 6.3)  # inches, at 100 pixels an inch
 TAGLINE = (
-    "Regularised linear models for scikit-learn,\n"
-    "with a proof of how much can still be gained"
+    "Regularised linear models for scikit-learn,\nwith a proof of how much can still be gained"
 )
 
 
