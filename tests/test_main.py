@@ -202,7 +202,8 @@ sales.csv: 100 rows, 2 columns; sales from {low:.6g} to {high:.6g}
 PdproxRegressor, fitted in 0.01 s
   alpha             0.5; --cv chooses it by the data
   R2                {r2:.3f} on 25 held-out rows; the best constant has 0
-  certificate       no model of this kind is better, within rounding errors
+  certificate       finished: no model of this kind is better, within rounding
+                    errors
   features          2 of 2 have an effect; the largest changes of sales by one
                     standard deviation:
                       temperature at noon  {coef[0]:>+8.3g}
