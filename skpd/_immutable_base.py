@@ -1,4 +1,4 @@
-"""The base class of losses and penalties, with parameters in the manner of scikit-learn."""
+"""Base classes: of values with parameters in the manner of scikit-learn, and of what has kinds."""
 
 from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass, replace
@@ -15,7 +15,10 @@ class OfKinds:
     """An object of one of several kinds, of which each has more than their interface."""
 
     def as_kind(self, kind: Callable[..., T]) -> T:
-        """The object itself, for those who know of which kind it is."""
+        """The object itself, for those who know of which kind it is.
+
+        It is not ``type[T]``, for which mypy takes no abstract classes.
+        """
         assert isinstance(self, kind), f"{self!r} is no {kind.__name__}"  # type: ignore[arg-type]
         return cast(T, self)
 

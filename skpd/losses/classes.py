@@ -103,7 +103,7 @@ class LabelLoss(RankOneLoss):
 
     def _shares(self, y: Array, weights: Array) -> Array:
         """The sums of the weights of each class, in pairs of rows (`_depth`)."""
-        return np.sum(np.ascontiguousarray(self._table(weights * y).T), axis=1)
+        return np.array([group.total for group in self.row_groups(y, weights)])
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """A group for each class k: the rows of class k, with their weights, and their z_ik."""
@@ -254,7 +254,11 @@ class Softmax(LabelLoss):
         return np.log(shares / np.sum(shares))
 
     def least_mean_of_constants(self, y: Array, weights: Array) -> float | None:
-        """The entropy of the shares of the classes, less the effect of errors of the shares."""
+        """The entropy of the shares of the classes, less the effect of rounding.
+
+        A share p has a relative error e of at most 2 depth + 2 roundings, which changes -p log p
+        by up to e (p - p log p); logarithms, products and their sum take at most depth + 64 more.
+        """
         shares = self._shares(y, weights)
         total = float(np.sum(shares))
         entropy = float(np.sum(entr(shares / total)))

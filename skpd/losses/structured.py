@@ -249,7 +249,6 @@ class StructuredLossOfRows(StructuredLoss):
         """The loss, its gradient over the weights, and an upper bound on its Hessian."""
 
     def value_and_theta(self, z: Array) -> tuple[float, Array]:
-        """The loss and its gradient over the weights, by plain sums."""
         return self.derivatives(z)[:2]
 
     def _shifted(self, z: Array) -> Array:

@@ -112,7 +112,7 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     See Also
     --------
     LassoPDCertified : The lasso for one value of ``alpha``.
-    PathCV : Every estimator with alpha chosen by the scores on folds.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     See Also
     --------
     ElasticNetPD : The elastic net for one alpha and one l1_ratio.
-    PathCV : Every estimator with alpha chosen by the scores on folds.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
 
     Examples
     --------

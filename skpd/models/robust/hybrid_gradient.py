@@ -16,7 +16,7 @@ NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can b
 
 
 def hybrid_gradient(context: SolverContext, *, budget: float = np.inf) -> None:
-    """The restarted iteration of `hybrid_gradient` for the variables (w, b, lam) and (p, r).
+    """The restarted iteration of the core for the variables (w, b, lam) and (p, r).
 
     With x = (w, b, mu) and lam = scale mu, a step projects x - tau K'(p, r) onto the epigraph and
     (p_i, r_i) + sigma (1 + K x) onto the triangles, where K x = (-m, m - kappa lam). The scale

@@ -250,7 +250,6 @@ class ChainLogLoss(_LossOfChains):
         return self._mean(total, transitions), self._rounding(nodes, transitions)
 
     def value_and_theta(self, z: Array) -> tuple[float, Array]:
-        """The loss and its gradient over the weights, by plain sums."""
         nodes, transitions = self._relative(z)
         beliefs = sum_product(self.chains, nodes, transitions)
         theta = self._theta(beliefs.nodes, beliefs.counts)
