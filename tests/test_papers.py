@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from benchmarks.papers import PAPERS, Table, list_table, of_page
+from benchmarks.papers import PAPERS, Table, of_page, write_csv
 from benchmarks.papers.admm import gs_admm
 from benchmarks.papers.excessive_gap import Saddle, excessive_gap
 from benchmarks.papers.pdprox_svm import pegasos
@@ -49,11 +49,12 @@ def test_pegasos_decreases_the_objective(rng):
     assert last < 0.7 * value(np.zeros(5)) and last <= first + 1e-3
 
 
-def test_a_section_of_a_page():
-    page = of_page("Table 2", Table(["data", "here"], [["a1a", 0.65109034], ["a9a", None]]), "It.")
-    assert page.splitlines()[:2] == ["Table 2", "-------"]
-    assert "   * - a1a\n     - 0.6511" in page and "   * - a9a\n     - \N{EN DASH}" in page
-    assert list_table([("a", "b")]).endswith("   * - a\n     - b")
+def test_a_section_of_a_page(tmp_path):
+    table, link = Table(["data", "here"], [["a1a", 0.65109034], ["a9a", None]]), "tables/2.csv"
+    page = of_page("Table 2", table, "It.", link)
+    assert page.splitlines()[:2] == ["Table 2", "-------"] and f"<{link}>`" in page
+    write_csv(tmp_path / link, table)
+    assert (tmp_path / link).read_text().splitlines() == ["data,here", "a1a,0.6511", "a9a,"]
 
 
 @pytest.mark.parametrize("name", PAPERS)

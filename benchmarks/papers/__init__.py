@@ -3,11 +3,14 @@
 Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
 returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
 paper's page of the site is written: the docstring of the module, with a figure of ``doc/figures``
-and a list of what of the paper is where, and the tables with the docstrings of their functions.
+and a list of what of the paper is where, and the docstrings of the functions with links to their
+tables, which are CSV files.
 """
 
+import csv
 import importlib
 import inspect
+import re
 import time
 import warnings
 from pathlib import Path
@@ -49,23 +52,20 @@ def shown(table):
     return f"{body}\n\n{table.note}" if table.note else body
 
 
-def list_table(rows):
-    """Rows as a table in reStructuredText, the first of them the header.
-
-    A hyphen alone, of a cell without a value, would be a list there: it is a dash.
-    """
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in rows:
-        for place, cell in enumerate(row):
-            value = "\N{EN DASH}" if text(cell) == "-" else text(cell)
-            lines.append(f"   {'* -' if place == 0 else '  -'} {value}")
-    return "\n".join(lines)
+def write_csv(path, table):
+    """A table as a CSV file, with empty cells where there is no value."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        rows = ([text(cell) for cell in row] for row in [table.header, *table.rows])
+        cells = (["" if cell == "-" else cell for cell in row] for row in rows)
+        csv.writer(stream, lineterminator="\n").writerows(cells)
 
 
-def of_page(title, table, about):
+def of_page(title, table, about, link):
     """A section of a page, in reStructuredText."""
-    shown = [list_table([table.header, *table.rows]), ""] if table.rows else []
-    return "\n".join([title, "-" * len(title), "", about, "", *shown, table.note, ""])
+    download = [f":download:`The numbers as a CSV file <{link}>`", ""] if table.rows else []
+    note = [table.note, ""] if table.note else []
+    return "\n".join([title, "-" * len(title), "", about, "", *download, *note])
 
 
 OPTIONS = {
@@ -85,6 +85,9 @@ def main(options):
             table = function()
             took = f"{time.perf_counter() - start:.0f} s"
             print(f"## {title} ({took})\n\n{shown(table)}\n", flush=True)
-            parts.append(of_page(title, table, inspect.getdoc(function)))
+            link = f"tables/{name}/{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}.csv"
+            parts.append(of_page(title, table, inspect.getdoc(function), link))
+            if options.publish and table.rows:
+                write_csv(options.publish / link, table)
         if options.publish:
             (options.publish / f"{name}.rst").write_text("\n".join(parts), encoding="utf-8")

@@ -149,7 +149,7 @@ def theorem_19(X, y, tol):
 def gradients():
     """Gradients, and in brackets products with the data; alpha = 1e-3, no intercept.
 
-    A dash: not after 11000 gradients. Counts after ~ are rounded, as they depend on rounding
+    Empty: not after 11000 gradients. Counts after ~ are rounded, as they depend on rounding
     errors: with other instructions of the same processor those of the hinge loss on a1a and
     reuters changed by up to 45 % with the l1 norm.
     """

@@ -46,7 +46,7 @@ def figure_6():
     """Algorithm 1 for (19) with a budget of m multipliers: the first iteration below a gap.
 
     Gaps of averages are shares of the objective at w = 0, m / n. Averages are certified at
-    iterations 10 % apart, of which the first is shown; a dash: not within 1,000. The paper, with
+    iterations 10 % apart, of which the first is shown; empty: not within 1,000. The paper, with
     these m on a9a, rcv1 and covtype, finds convergence faster with smaller m in its curves, as its
     bound says.
     """

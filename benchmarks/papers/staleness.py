@@ -123,7 +123,7 @@ def stale_coordinates():
     the largest of interest: epochs until the excess of the objective, as a share of that at w = 0,
     is below 1e-2, 1e-4 and 1e-6.
 
-    A dash: not within 300 epochs. The breast cancer data have 30 features, a1a 123: 64 steps are
+    Empty: not within 300 epochs. The breast cancer data have 30 features, a1a 123: 64 steps are
     two epochs of the first, and half of one of the second. A delay of one step costs nothing that
     shows, and one of 16 at most three times the epochs to 1e-6, with shorter steps; full steps
     diverge then.

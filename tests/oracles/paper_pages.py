@@ -4,10 +4,11 @@ A test of a page names a claim of its prose and computes it from the page's own 
 table which is measured anew and prose which was not cannot disagree.
 """
 
+import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "doc" / "papers"
@@ -34,21 +35,14 @@ class PaperPage:
 
 def paper_page(name: str) -> PaperPage:
     """The page of a paper, such as "pdprox"."""
-    source = (FOLDER / f"{name}.rst").read_text(encoding="utf-8")
-    lines, tables, title = source.splitlines(), {}, ""
-    for above, line in pairwise(lines):
-        if line and set(line) == {"-"} and len(line) == len(above):
-            title = above
-            tables[title] = []
-        elif title and line.startswith("   * - "):
-            tables[title].append([line.removeprefix("   * - ")])
-        elif title and line.startswith("     - "):
-            tables[title][-1].append(line.removeprefix("     - "))
-    by_header = {
-        title: [dict(zip(_distinct(rows[0]), row, strict=True)) for row in rows[1:]]
-        for title, rows in tables.items()
-    }
-    return PaperPage(" ".join(source.split()), by_header)
+    source, tables = (FOLDER / f"{name}.rst").read_text(encoding="utf-8"), {}
+    for title, section in re.findall(r"^(.+)\n-{3,}\n((?:(?!.+\n-{3,}\n).*\n)*)", source, re.M):
+        for file in re.findall(r":download:`.+ <(.+)>`", section):
+            with (FOLDER / file).open(encoding="utf-8", newline="") as stream:
+                header, *rows = csv.reader(stream)
+            names = list(_distinct(header))
+            tables[title] = [dict(zip(names, row, strict=True)) for row in rows]
+    return PaperPage(" ".join(source.split()), tables)
 
 
 def _distinct(header: list[str]) -> Iterator[str]:

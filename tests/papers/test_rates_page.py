@@ -21,7 +21,7 @@ def page():
 
 def number(cell):
     """The number of a cell, inf for none."""
-    return np.inf if cell == "\N{EN DASH}" else float(cell)
+    return np.inf if not cell else float(cell)
 
 
 def slopes(page, method, *titles):

@@ -23,7 +23,7 @@ def rows_of(page, title, method, name="method"):
 
 def number(cell):
     """The number of a cell, inf for none."""
-    return np.inf if cell in ("not", "\N{EN DASH}") else float(cell)
+    return np.inf if cell in ("not", "") else float(cell)
 
 
 def rho_and_batch(row):
