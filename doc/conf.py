@@ -80,7 +80,19 @@ html_theme_options = {
     },
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [
+        {
+            "name": "Source code",
+            "url": "https://github.com/skpd/skpd",
+            "icon": "fa-brands fa-github",
+        },
+        {
+            "name": "Ask a question or report a problem",
+            "url": "https://github.com/skpd/skpd/issues",
+            "icon": "fa-solid fa-circle-question",
+        },
+    ],
     "header_links_before_dropdown": 6,
     "show_nav_level": 2,
     "show_toc_level": 2,

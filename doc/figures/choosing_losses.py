@@ -22,8 +22,8 @@ MARGINS, RESIDUALS = (-2.6, 2.2), (-3.0, 3.0)
 
 
 def draw(palette):
-    """Losses of classifiers on the left, of regressors on the right, each with its name."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.8), layout="constrained")
+    """Losses of classifiers above, of regressors below, each with its name."""
+    figure, (above, below) = plt.subplots(2, 1, figsize=(4.8, 7.4), layout="constrained")
     m = np.linspace(*MARGINS, 441)
     classifiers = {
         "hinge": (Hinge(), palette.upper, "-"),
@@ -34,9 +34,9 @@ def draw(palette):
         "generalized_hinge": (GeneralizedHinge(slope=2.0), palette.muted, ":"),
     }
     for name, (loss, colour, style) in classifiers.items():
-        left.plot(m, loss.value(np.ones_like(m), m), style, color=colour, linewidth=2, label=name)
-    left.set(xlim=MARGINS, ylim=(0.0, 10.0), xlabel="margin $m = y z$", ylabel="loss of a row")
-    left.set_title("classifiers")
+        above.plot(m, loss.value(np.ones_like(m), m), style, color=colour, linewidth=2, label=name)
+    above.set(xlim=MARGINS, ylim=(0.0, 10.0), xlabel="margin $m = y z$", ylabel="loss of a row")
+    above.set_title("classifiers")
     r = np.linspace(*RESIDUALS, 521)
     regressors = {
         "squared": (Squared(), palette.muted, "-"),
@@ -51,11 +51,13 @@ def draw(palette):
         "pinball": (Pinball(quantile=0.8), palette.lower, ":"),
     }
     for name, (loss, colour, style) in regressors.items():
-        right.plot(
+        below.plot(
             r, loss.value(np.zeros_like(r), r), style, color=colour, linewidth=2, label=name
         )
-    right.set(xlim=RESIDUALS, ylim=(0.0, 4.2), xlabel="residual $r = z - y$")
-    right.set_title("regressors")
-    for axes in (left, right):
+    below.set(
+        xlim=RESIDUALS, ylim=(0.0, 4.2), xlabel="residual $r = z - y$", ylabel="loss of a row"
+    )
+    below.set_title("regressors")
+    for axes in (above, below):
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=8.5)
     return figure

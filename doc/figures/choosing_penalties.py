@@ -30,7 +30,7 @@ def draw(palette):
     """A panel for each penalty, all fitted with the squared loss to the same rows."""
     X, y, truth = _data()
     figure, axes = plt.subplots(
-        3, 2, figsize=(7.0, 5.2), layout="constrained", sharex=True, sharey=True
+        3, 2, figsize=(4.8, 6.0), layout="constrained", sharex=True, sharey=True
     )
     places = np.arange(N_FEATURES)
     for axis, (title, parameters) in zip(axes.flat, MODELS.items(), strict=True):
@@ -46,7 +46,7 @@ def draw(palette):
         axis.plot(places[used], coef[used], "o", color=palette.lower, markersize=3.5)
         axis.plot(places[~used], coef[~used], "o", color=palette.muted, markersize=3.5,
                   markerfacecolor="none")  # fmt: skip
-        axis.set_title(title, fontsize=10.5)
+        axis.set_title(title, fontsize=9.5)
         axis.set_yticks([-1.0, 0.0, 1.0])
     figure.supxlabel("feature", fontsize=11)
     figure.supylabel("coefficient", fontsize=11)
