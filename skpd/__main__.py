@@ -36,11 +36,14 @@ def parse(arguments):
     add("file", nargs="?", type=Path, metavar="FILE", help="CSV file")
     add("--version", action="version", version=f"skpd {VERSION}")
     add("--target", metavar="COLUMN", help="column to predict (default: the last)")
+    add("--drop", metavar="COLUMN", action="append", default=[], help="column to leave out")
+    add("--categorical", metavar="COLUMN", action="append", default=[], help="numbers as words")
     add("--estimator", metavar="NAME", choices=ESTIMATORS, help=f"one of {', '.join(ESTIMATORS)}")
     add("--cv", action="store_true", help="choose alpha by cross-validation")
     add("--alpha", type=float, help="weight of the penalty (default: the estimator's)")
     add("--loss", help="a loss of the estimator")
     add("--penalty", help="a penalty of the estimator")
+    add("--class-weight", choices=["balanced"], help="of classes of different sizes")
     add("--quantile", dest="quantiles", action="append", type=float, help="of QuantilePD")
     add("--groups", type=size_or_auto, metavar="SIZE", help="of feature groups; auto: each column")
     add("--tol", type=float, help="relative gap to reach (default: 1e-4)")
@@ -52,14 +55,11 @@ def parse(arguments):
 
 def check(options):
     """Refuse options that do not go together, and a path to which nothing can be written."""
-    if options.folds < 0 or options.folds == 1:
-        raise ValueError(f"--folds must be 0 or at least 2, got {options.folds}")
-    if options.cv and (options.folds == 0 or options.alpha is not None):
+    if options.cv and (options.folds < 2 or options.alpha is not None):
         raise ValueError("--cv chooses alpha by folds: it goes with neither --alpha nor --folds 0")
     for name in ("target", "save"):
-        value = getattr(options, name)
-        if value and options.file is None:
-            raise ValueError(f"--{name} needs a FILE to fit to, got '{value}' without one")
+        if getattr(options, name) and options.file is None:
+            raise ValueError(f"--{name} needs a FILE to fit to, got none")
     if options.save and (options.save.is_dir() or not options.save.parent.is_dir()):
         raise ValueError(f"--save must name a file in a folder that exists, got '{options.save}'")
 
@@ -69,7 +69,7 @@ def main(arguments=None):
     fits = []
     try:
         check(options)
-        for data in [read(options.file, options.target)] if options.file else examples():
+        for data in [read(options)] if options.file else examples():
             name, why = choose(data.y, options)
             estimator = make_estimator(name, options)
             if not options.file and is_regressor(estimator) != (data.y.dtype.kind == "f"):

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_regressor
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 import skpd
 
@@ -20,9 +21,8 @@ CLASSES = (
 )  # fmt: skip
 ESTIMATORS = {kind.__name__: kind for kind in CLASSES}
 # options that are parameters of estimators
-PARAMETERS = ("alpha", "groups", "loss", "max_iter", "penalty", "quantiles", "tol")
+PARAMETERS = "alpha", "class_weight", "groups", "loss", "max_iter", "penalty", "quantiles", "tol"
 MAX_CLASSES = 50  # more different numbers are no labels
-MANY_ZEROS = 0.1  # of amounts: from this share on a median says little
 
 
 class Fit(NamedTuple):
@@ -39,6 +39,8 @@ class Fit(NamedTuple):
         The score of the estimator on the rows held out.
     best_constant : float
         The score of the best constant prediction for the rows held out.
+    log_loss : float or None
+        That of probabilities on the rows held out, if the model has any.
     n_test : int
         The number of rows held out.
     fold_scores : tuple of float or None
@@ -52,6 +54,7 @@ class Fit(NamedTuple):
     seconds: float
     score: float
     best_constant: float
+    log_loss: float | None
     n_test: int
     fold_scores: tuple[float, float] | None
     warnings: list[str]
@@ -71,43 +74,26 @@ def choose(y, options):
     other = "PdproxSVC for labels" if regression else "PdproxRegressor for quantities"
     if whole:
         why += f" (--estimator {other}, PoissonPD for counts)"
-    elif y.min() >= 0.0 and np.mean(y == 0.0) > MANY_ZEROS:
-        why += " (--estimator PoissonPD for amounts that are often 0)"
     return name, why
 
 
 def make_estimator(name, options):
     """The estimator of this name with the parameters that are among the options."""
     estimator = ESTIMATORS[name]()
-    known = estimator.get_params()
     parameters = {
         key: getattr(options, key) for key in PARAMETERS if getattr(options, key) is not None
     }
-    if "groups" in parameters and "penalty" in known:
+    if "groups" in parameters and "penalty" in estimator.get_params():
         parameters.setdefault("penalty", "group")
-    for key in parameters.keys() - known.keys():
-        allowed = ", ".join(key for key in PARAMETERS if key in known)
-        raise ValueError(f"{name} has no parameter {key!r}, of the options only {allowed}")
     return estimator.set_params(**parameters)
 
 
 def check_targets(estimator, y):
-    """Refuse labels for a regressor, and for a classifier what is no label or is too rare."""
-    name = type(estimator).__name__
-    if is_regressor(estimator):
-        if y.dtype.kind not in "biuf":
-            raise ValueError(f"{name} needs numbers as targets, got {y[0]!r}")
-        return
-    if type_of_target(y) == "continuous":
-        raise ValueError(
-            f"{name} needs labels as targets, words or whole numbers, got {y[y % 1 != 0][0]}: "
-            "--estimator PdproxRegressor takes them as they are"
-        )
-    labels, counts = np.unique(y, return_counts=True)
-    rare = labels[counts < 2]
-    if rare.size:
-        start = f"{rare.size} of {len(labels)} classes have 1 row, such as {rare[0]}"
-        raise ValueError(f"{start}: each needs at least 2, to train and to test")
+    """Refuse words for a regressor, and for a classifier what is no label."""
+    if not is_regressor(estimator):
+        check_classification_targets(y)
+    elif y.dtype.kind not in "biuf":
+        raise ValueError(f"{type(estimator).__name__} needs numbers as targets, got {y[0]!r}")
 
 
 def fit(estimator, data, options):
@@ -144,4 +130,6 @@ def fit(estimator, data, options):
         score = pipeline.score(X_test, y_test)
     # no constant has an R2 or a D2 above 0, or an accuracy above the share of the largest class
     best = 0.0 if labels is None else np.unique(y_test, return_counts=True)[1].max() / len(y_test)
-    return Fit(data, pipeline, seconds, score, best, len(y_test), of_folds, messages)
+    with_probabilities = hasattr(pipeline, "predict_proba")
+    loss = log_loss(y_test, pipeline.predict_proba(X_test)) if with_probabilities else None
+    return Fit(data, pipeline, seconds, score, best, loss, len(y_test), of_folds, messages)

@@ -93,7 +93,16 @@ if TYPE_CHECKING:
 else:
     # `fit` validates parameters once, not again in estimators inside of estimators
     from sklearn.base import _fit_context
-    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils._available_if import _AvailableIfDescriptor
+
+    class _Available(_AvailableIfDescriptor):
+        """A method of some instances; the error of a check is what users read."""
+
+        def _check(self, obj, owner):
+            self.check(obj) or super()._check(obj, owner)
+
+    def available_if(check):
+        return lambda method: _Available(method, check, method.__name__)
 
     try:
         from sklearn.callback import with_callbacks

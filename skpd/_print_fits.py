@@ -42,15 +42,20 @@ def describe_columns(X):
 def report(fit, options):
     """What a fit has found, how sure that is, and whether all is well."""
     estimator, problems, clear = fit.pipeline[-1], list(fit.warnings), fit.score
-    name, constant = type(estimator).__name__, f"the best constant has {fit.best_constant:.3g}"
+    other = "a constant" if is_regressor(estimator) else "always the commonest class"
+    name, constant = type(estimator).__name__, f"{other}: {fit.best_constant:.3f}"
     certificate = max(estimator.certificate_.each, key=attrgetter("relative_gap"))
     score = ("D2" if name in WITH_D2 else "R2") if is_regressor(estimator) else "accuracy"
     chosen = "the best of --cv" if options.cv else "--cv chooses it by the data"
+    parts = [part for part in ("loss", "penalty") if hasattr(estimator, part)]
     lines = [
         f"\n{name}, fitted in {fit.seconds:.2f} s",
+        entry("model", ", ".join(f"{part} {getattr(estimator, part)}" for part in parts)),
         entry("alpha", f"{estimator.alpha:.3g}; {chosen}"),
         entry(score, f"{fit.score:.3f} on {fit.n_test} held-out rows; {constant}"),
     ]
+    if fit.log_loss is not None:
+        lines.append(entry("log loss", f"{fit.log_loss:.3f} of the predicted probabilities"))
     if fit.fold_scores:
         mean, deviation = fit.fold_scores
         clear = min(clear, mean - deviation)
@@ -60,7 +65,7 @@ def report(fit, options):
         others = "--cv chooses alpha, " * (not options.cv) + "--loss and --penalty another model."
         problems.append(f"Not clearly better than a constant on other rows: {others}")
     text = " ".join(problems) or "converged, and clearly better than a constant on other rows"
-    return "\n".join([*lines, entry("NOT WELL" if problems else "all is well", text)])
+    return "\n".join([*lines, entry("PROBLEMS" if problems else "in short", text)])
 
 
 def entry(label, text):

@@ -49,14 +49,15 @@ def examples():
     ]
 
 
-def read(path, target=None):
+def read(options):
     """Read the data of a CSV file whose first row holds the names of the columns.
 
     Parameters
     ----------
-    path : Path
-    target : str or None
-        Name of the column with the targets; the last one by default.
+    options : Namespace
+        ``file``, the path; ``target``, the name of the column with the targets, the last one if it
+        is None; ``drop``, columns to leave out; and ``categorical``, columns of numbers that
+        stand for words.
 
     Raises
     ------
@@ -67,48 +68,49 @@ def read(path, target=None):
     try:
         import pandas as pd
 
-        return data_of_frame(path.name, pd.read_csv(path, low_memory=False), target)
+        return data_of_frame(pd.read_csv(options.file, low_memory=False), options)
     except ImportError as error:
-        raise ValueError(f"{path}: a CSV file needs pandas: pip install pandas") from error
+        raise ValueError(f"{options.file}: a CSV file needs pandas: pip install pandas") from error
     except (EOFError, zlib.error, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{options.file}: {error}") from error
 
 
-def data_of_frame(name, frame, target):
+def data_of_frame(frame, options):
     """The data of a frame without the columns that no model should use."""
-    target = frame.columns[-1] if target is None else target
-    if target not in frame.columns:
-        raise ValueError(f"--target must be one of {list(frame.columns)}, got {target!r}")
+    target = frame.columns[-1] if options.target is None else options.target
+    for name in (target, *options.drop, *options.categorical):
+        if name not in frame.columns:
+            raise ValueError(f"{name!r} is no column; these are: {', '.join(frame.columns)}")
     if n_missing := int(frame[target].isna().sum()):
         raise ValueError(f"the target {target!r} misses {n_missing} value(s): remove their rows")
-    y = frame.pop(target).to_numpy()
+    y, frame = frame.pop(target).to_numpy(), frame.drop(columns=options.drop)
+    frame = frame.astype(dict.fromkeys(options.categorical, "category"))
     reasons = {column: why_unusable(frame[column]) for column in frame}
     left_out = [f"{column!r} ({reason})" for column, reason in reasons.items() if reason]
     frame = frame.drop(columns=[column for column, reason in reasons.items() if reason])
     notes = (f"left out: {', '.join(left_out)}",) if left_out else ()
-    if frame.shape[1] == 0:
-        raise ValueError(f"{target!r} needs columns beside it, separated by commas, got none")
     if len(y) < 2 or (y == y[0]).all():
         raise ValueError(f"the target must differ between rows, got {y[:1]} in {len(y)} row(s)")
+    if frame.shape[1] == 0:
+        raise ValueError(f"{target!r} needs columns beside it, separated by commas, got none")
     words = columns_of_words(frame)
     frame[words] = frame[words].astype(object).where(frame[words].notna(), None)
-    return Data(name, frame, y, target, notes=notes)
+    return Data(options.file.name, frame, y, target, notes=notes)
 
 
 def why_unusable(column):
     """Why no model should use a column of a frame; an empty text where there is no reason."""
     n_levels, n_rows = column.nunique(), len(column)
+    if n_levels < 2:
+        return "constant"
     if column.dtype.kind in "iuf":
-        counts = column.iloc[:1].isin([0, 1]).all() and (column.diff()[1:] == 1).all()
-        return "numbers of the rows" if counts and n_rows > 2 else ""
-    many = n_levels > max(MAX_LEVELS, n_rows / 2)
-    return f"{n_levels} different words" if many else ""
+        return "numbers of the rows" if n_rows > 2 and (column.diff()[1:] == 1).all() else ""
+    return f"{n_levels} different words" if n_levels > max(MAX_LEVELS, n_rows / 2) else ""
 
 
 def columns_of_words(X):
     """The columns of a data frame that do not hold numbers; an empty list for arrays."""
-    is_array = isinstance(X, np.ndarray)
-    return [] if is_array else list(X.select_dtypes(exclude="number").columns)
+    return [] if isinstance(X, np.ndarray) else list(X.select_dtypes(exclude="number").columns)
 
 
 def preparation(X):

@@ -210,7 +210,7 @@ class PrimalDualEstimator(SolvedModel):
         if self._needs_groups and self.groups is None:
             warn(
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
-                "which makes it the lasso. Pass groups, or groups=1 for this model."
+                "which makes it the lasso. Pass groups, or groups=1 to silence this."
             )
         self._read_sources(X)
         is_large = isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED

@@ -145,9 +145,10 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _checked_options(self, problem: Problem) -> SolverOptions:
         """The options of the solver, after a check that it takes them."""
-        if not self.solver_options:
-            return {}
-        return check_solver_options(method_named(self._solver(), problem), self.solver_options)
+        options = self.solver_options
+        return (
+            check_solver_options(method_named(self._solver(), problem), options) if options else {}
+        )
 
     def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         """The last model as points of problems; None if the shapes differ."""

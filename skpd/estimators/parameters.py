@@ -60,8 +60,8 @@ SHARED_CONSTRAINTS: dict[str, list] = {
 
 # the order of the parameters that estimators share, after all others of a constructor
 SHARED_ORDER = (
-    "eps", "alphas", "cv", "solver", "solver_options", "tol", "max_iter", "fit_intercept",
-    "class_weight", "warm_start", "n_jobs", "random_state", "verbose",
+    "noise_budget", "eps", "alphas", "cv", "solver", "solver_options", "tol", "max_iter",
+    "fit_intercept", "class_weight", "warm_start", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
 FLAGS = {"boolean", "verbose", bool}  # the constraints that a bool satisfies
 
@@ -144,7 +144,7 @@ class ParameterValidation(PickledWithVersion):
                 values[name] = Text(repr(value))  # validated as no number
             if isinstance(value, int) and abs(value) > sys.float_info.max:
                 values[name] = Text(shown(value))
-            if isinstance(value, type) and name in ("loss", "penalty"):
+            if isinstance(value, type) and name in ("loss", "penalty", "estimator"):
                 raise InvalidParameterError(
                     f"The {name!r} parameter must be an object, got the class {value.__name__}: "
                     f"pass {value.__name__}()."
@@ -169,8 +169,8 @@ class ParameterValidation(PickledWithVersion):
         others = " or an object" if parameter in ELSEWHERE and others else others
         hint = self._hint(parameter, name, known)
         raise InvalidParameterError(
-            f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
-            f"{{{', '.join(map(repr, known))}}}{others}. Got {shown(name)} instead.{hint}"
+            f"The {parameter!r} parameter of {type(self).__name__} must be a known name{others}. "
+            f"Got {shown(name)} instead.{hint} The names are {', '.join(map(repr, known))}."
         )
 
     def _hint(self, parameter: str, name: object, known: Sequence[str]) -> str:
@@ -184,7 +184,8 @@ class ParameterValidation(PickledWithVersion):
         same = [other for other in names if other in known]
         longer = [other for other in known if word and other.startswith(word)]
         similar = same or longer or get_close_matches(word, known, n=1)
-        hint = f" Did you mean {similar[0]!r}?" if similar else ""
+        default = " Leave solver out for the fastest one." if parameter == "solver" else ""
+        hint = f" Did you mean {similar[0]!r}?" if similar else default
         elsewhere = [] if same else [owners[other] for other in names if other in owners]
         return f"{hint} {elsewhere[0]} has this {parameter}." if elsewhere else hint
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 # Parameters of other libraries, one of skpd's, and the advice for what has the latter ("": for
@@ -47,10 +47,11 @@ def require_call(form: Signature, owner: str, /, *values: object, **named: objec
     except TypeError as error:
         known = [name for name in form.parameters if name != "self"]
         unknown = [name for name in named if name not in known]
-        message = (
-            unknown_parameter(owner, unknown[0], known) if unknown else f"{owner}(): {error}."
-        )
-        raise TypeError(message) from None
+        if unknown:
+            raise TypeError(unknown_parameter(owner, unknown[0], known)) from None
+        by_name = [name for name in known if form.parameters[name].kind is Parameter.KEYWORD_ONLY]
+        hint = f": pass {by_name[0]} and others by name" if "positional" in str(error) else ""
+        raise TypeError(f"{owner}(): {error}{hint}.") from None
 
 
 def explain(kind: type, name: str) -> None:

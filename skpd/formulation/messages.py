@@ -162,14 +162,14 @@ def constant_model_message(
     stays_at_constant = primal >= NEAR * problem.null_objective
     if all(each.features_say_nothing for each in problems):
         reason = (
-            "No change of a coefficient that bounds allow lowers the loss of the best constant "
-            "prediction, as where y or all features are constant"
+            "No coefficient that bounds allow makes the loss less than that of a constant, as "
+            "where y or all features are constant and there is nothing to learn"
         )
         fits_intercept = parameters.get("fit_intercept", True)
         advice = ["look at X and y" if fits_intercept else "fit_intercept=True"]
     elif problem.alpha >= largest:
-        reason = f"0 is optimal from about {parameter}={largest:.3g} on"
-        reason += f", and it is {problem.alpha:.3g}"
+        reason = f"That holds for any {parameter} of at least about {largest:.3g}"
+        reason += f"; {parameter} is {problem.alpha:.3g}"
         advice = [f"a smaller one, such as {parameter}={SMALLER * largest:.2g}", *others]
     elif not all(solution.converged for solution in solutions):
         reason, advice = "The fit has not converged", ["a larger max_iter"]

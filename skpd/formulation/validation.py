@@ -18,6 +18,7 @@ from ..designs.products_with_tables import canonical
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 MOST_COLUMNS = 2**31  # for each of which there are several numbers, 16 GiB of them together
+OF_OUTPUTS = "MultiTaskPD fits several targets, with tasks= also where rows lack some of them."
 LARGEST = 1e70  # the product of the fourth powers of two such numbers does not overflow
 
 
@@ -60,6 +61,8 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
                 require_lengths(X=X, y=y[0])
             if "could not convert" in str(error) and options.get("y_numeric"):
                 require_numbers("y", y[0])
+            if "y should be a 1d array" in str(error) or "y contains NaN" in str(error):
+                raise ValueError(f"{error} {OF_OUTPUTS}") from error
             raise
         raise ValueError(
             f"X must hold numbers, but its columns {shown(words)} do not. "

@@ -122,8 +122,8 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     >>> model = LassoPDCertifiedCV(alphas=20).fit(X, y)
     >>> print(f"{model.alpha_:.4f}", model.mse_path_.shape)
     0.0031 (20, 5)
-    >>> model.certificate_.relative_gap <= model.tol
-    True
+    >>> print(f"{model.certificate_.primal:.4f}, no model below {model.certificate_.dual:.4f}")
+    1439.5791, no model below 1439.5791
     """
 
     _fits_alpha_0: ClassVar[bool] = True

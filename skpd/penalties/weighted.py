@@ -138,8 +138,9 @@ def for_features(
     shares = check_array(
         "penalty_weights", 1.0 if weights is None else weights, minimum=0.0, finite=False
     )
-    lower = check_array("The lower bounds", lower, minimum=-inf, maximum=0.0, finite=False)
-    upper = check_array("The upper bounds", upper, minimum=0.0, finite=False)
+    order = "of bounds, which need lower <= 0 <= upper,"
+    lower = check_array(f"lower {order}", lower, minimum=-inf, maximum=0.0, finite=False)
+    upper = check_array(f"upper {order}", upper, minimum=0.0, finite=False)
     lower, upper = np.maximum(lower, own_lower), np.minimum(upper, own_upper)
     left_out = np.isinf(shares)
     shares = np.where(left_out, 1.0, shares) if np.any(left_out) else shares

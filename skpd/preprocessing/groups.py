@@ -118,7 +118,7 @@ def required_sources(X: MatrixLike) -> Sources:
             "groups='auto' needs features that say which column they come from, as those of "
             "skpd.track_columns do: make_pipeline(track_columns(preprocessing), model), with all "
             "steps before the model inside of track_columns, such as a ColumnTransformer with a "
-            f"OneHotEncoder for columns of categories. Got {type(X).__name__} without."
+            f"OneHotEncoder for columns of categories. X is {type(X).__name__}, without names."
         )
     return sources
 

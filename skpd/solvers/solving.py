@@ -38,7 +38,7 @@ def method_named(name: str, problem: Problem) -> Method:
     )
 
 
-def check_solver_options(method: Method, options: dict[str, Value] | None) -> dict[str, Value]:
+def check_solver_options(method: Method, options: dict[str, Value]) -> dict[str, Value]:
     """Validate the options of a method, and return them.
 
     Raises
@@ -46,8 +46,6 @@ def check_solver_options(method: Method, options: dict[str, Value] | None) -> di
     ValueError
         If the solver does not have an option, or if a value is not allowed.
     """
-    if not options:
-        return {}
     options, declared = dict(options), declared_options(method.run)
     if method.is_published:
         declared["output"] = Option(get_args(Output))

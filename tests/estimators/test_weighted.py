@@ -190,7 +190,7 @@ def test_the_parameters_of_estimators_are_checked(rng):
         PdproxRegressor(penalty_weights=[1.0, 2.0, 0.0]).fit(X, y)
     with pytest.raises(ValueError, match="bounds must be a pair"):
         LassoPDCertified(bounds=(0.0, 1.0, 2.0)).fit(X, y)
-    with pytest.raises(ValueError, match="The lower bounds must be numbers from -inf to 0"):
+    with pytest.raises(ValueError, match="lower <= 0 <= upper, must be numbers from -inf to 0"):
         LassoPDCertified(bounds=(0.5, 1.0)).fit(X, y)
     with pytest.raises(ValueError, match="without an l1_radius"):
         ElasticNetPD(l1_radius=1.0, penalty_weights=np.ones(8)).fit(X, y)

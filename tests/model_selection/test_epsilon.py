@@ -77,7 +77,7 @@ def test_a_model_that_ignores_all_features_warns(norm, kappa, rng):
     assert not model.coef_.any() and model.solver_ == "null-model"
     (message,) = (str(w.message) for w in caught)
     assert caught[0].filename == __file__
-    bound = float(message.split("from about epsilon=")[1].split()[0])
+    bound = float(message.split("of at least about ")[1].split(";")[0])
     weights = np.full(len(y), 1 / len(y))
     given = {"norm": norm, "kappa": kappa, "fit_intercept": True}
     without, best = (

@@ -164,7 +164,7 @@ def test_errors(rng):
         with pytest.raises(ValueError, match="0, no penalty, is on the grids of models that may"):
             regularization_path(estimator, X, y, alphas=[0.1, 0.0])
     for alphas in ([], [0.1, -0.1], [np.nan]):
-        with pytest.raises(ValueError, match="alphas must hold finite"):
+        with pytest.raises(ValueError, match=r"alphas (must hold finite|is empty)"):
             regularization_path(PdproxSVC(), X, y, alphas=alphas)
     for alphas in (0, True):
         with pytest.raises(ValueError, match=f"at least 1, got {alphas}"):

@@ -222,8 +222,8 @@ class MKLClassifier(KernelClassifier, SeveralKernels):
     >>> from skpd import MKLClassifier
     >>> X, y = make_moons(200, noise=0.2, random_state=0)
     >>> clf = MKLClassifier(kernels=["linear", ("rbf", {"gamma": 2.0})]).fit(X, y)
-    >>> clf.certificate_.relative_gap <= clf.tol
-    True
+    >>> print(f"{clf.certificate_.primal:.4f}, no model below {clf.certificate_.dual:.4f}")
+    0.1335, no model below 0.1335
     """
 
     alpha: float = 1e-2

@@ -150,7 +150,7 @@ def test_rare_positives_are_found_if_they_can_be_told_apart():
         ({"beta": 2.0}, "beta belongs to metric='fbeta', got beta=2.0 with metric='f1'"),
         ({"k": 3}, "k belongs to metric='precision_at_k' or 'recall_at_k'"),
         ({"metric": "recall_at_k", "k": 201}, "k must be from 1 to the number of samples less"),
-        ({"metric": "accuracy"}, "must be a str among"),
+        ({"metric": "accuracy"}, "must be a known name"),
         ({"penalty": "total_variation"}, "no coefficient free"),
         ({"solver_options": {"memory": "one"}}, "be empty, as it takes none"),
         ({"solver": "agm", "solver_options": {"memory": "two"}}, "'infinite', 'one'"),

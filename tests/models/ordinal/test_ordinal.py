@@ -208,7 +208,7 @@ def test_rules_of_prediction(data):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"decision": "mean"}, "'decision' parameter of OrdinalPD must be a str among"),
+        ({"decision": "mean"}, "'decision' parameter of OrdinalPD must be a known name"),
         ({"decision": np.eye(3)}, r"of shape \(4, 4\), got \(3, 3\)"),
         ({"decision": [[0.0, 1.0, 2.0, np.nan]] * 4}, "Input decision contains NaN"),
         ({"decision": "mode", "loss": "hinge"}, "must be 'median' for loss='hinge', .* 'mode'"),

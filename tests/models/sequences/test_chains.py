@@ -120,7 +120,7 @@ def test_accelerated_gradients_reach_the_optimum_of_clarabel(penalty, options):
 
 def test_costs_in_the_exponent_are_refused_by_other_names():
     X, y, _ = generated(7)
-    with pytest.raises(ValueError, match="'cost' parameter of ChainCRF must be a str among"):
+    with pytest.raises(ValueError, match="'cost' parameter of ChainCRF must be a known name"):
         ChainCRF(cost="zero_one").fit(X, y)
 
 
