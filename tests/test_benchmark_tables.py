@@ -4,6 +4,7 @@ import json
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.helpers.publish import publish
@@ -74,6 +75,53 @@ def test_bars_show_all_ratios():
     for one in models:
         assert (one["model"], one["mean"], one["least"]) in bars
         assert 0.0 < one["least"] <= one["mean"] and 0 <= one.get("bounds", 0) < one["cases"]
+
+
+def text_of(page):
+    return " ".join((DOC / page).read_text(encoding="utf-8").split())
+
+
+def test_the_ratios_that_pages_name():
+    models = {one["model"]: one for one in json.loads(RATIOS.read_text())["models"]}
+    hinge = models["hinge + l1"]
+    assert (hinge["mean"], hinge["cases"]) == (34, 11)
+    for page in ("index.rst", "../README.md"):
+        assert "34th" in text_of(page) and "eleven cases" in text_of(page)
+    text = text_of("benchmarks.rst")
+    for name, part in {
+        "pinball + l1": "500 for the pinball loss", "hinge + group lasso": "110 for the hinge",
+        "lasso": "1.1 for the lasso", "ridge": "0.93 for ridge",
+        "softmax + l2": "0.78 for softmax",
+    }.items():  # fmt: skip
+        assert part in text and float(part.split()[0]) == models[name]["mean"]
+    tenfold = {name for name, one in models.items() if one["mean"] >= 10.0}
+    assert tenfold == {"pinball + l1", "hinge + group lasso", "hinge + l1", "robust SVM"}
+    slower = [one["least"] for one in models.values() if one["least"] < 1.0]
+    assert len(slower) == 7 and min(slower) == 0.33
+    assert "On the worst data of seven models the ratio is below 1, down to 0.33" in text
+
+
+def test_the_cases_that_pages_name():
+    ratios = {}
+    for table in json.loads((DOC / "benchmarks" / "peers.json").read_text())["tables"]:
+        (_, _, _, *peers), *rows = table["rows"]
+        for _, _, _, *cells in rows:
+            for peer, cell in zip(peers, cells, strict=True):
+                value = float(cell) if cell.replace(".", "").isdigit() else np.nan
+                ratios.setdefault(peer, []).append(value)
+    text = text_of("benchmarks.rst")
+    for peer, count, part in [
+        ("Snap ML", (17, 72), "Snap ML is faster in 17 of 72 cases, by a factor of up to three"),
+        ("scikit-learn", (9, 40), "scikit-learn is faster in 9 of 40 cases"),
+        ("lbfgs", (5, 8), "``lbfgs`` is faster for softmax regression in five of eight cases"),
+    ]:
+        values = np.array(ratios[peer])
+        assert part in text and (np.count_nonzero(values < 1.0), len(values)) == count
+    snap = np.array(ratios["Snap ML"])
+    assert f"it takes {np.exp(np.nanmean(np.log(snap))):.1f} times as long as skpd" in text
+    assert 1.0 / np.nanmin(snap) == pytest.approx(3.0, abs=0.1)
+    assert "by a factor of up to 1.7" in text
+    assert 1.0 / np.nanmin(ratios["scikit-learn"]) == pytest.approx(1.7, abs=0.05)
 
 
 def test_tables_of_ratios():

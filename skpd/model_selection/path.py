@@ -53,7 +53,7 @@ def regularization_path(
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
-    For `DRSVMClassifier` the path is over ``epsilon``, which has the place of alpha in the
+    For `DRSVMClassifier` the path runs over ``epsilon`` in place of alpha in the
     objective; the parameter ``alpha``, the weight of a ridge, is left as it is.
 
     The data is validated and prepared once. For five alphas or more and a smooth loss with a
