@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import partial
+from html import escape
 from math import ceil, exp, inf, log10
 from textwrap import fill
 from typing import Any, NamedTuple
@@ -222,6 +223,9 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {'; '.join([self._numbers, *self._about])}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"  # in notebooks
 
 
 class DualBound(NamedTuple):

@@ -122,11 +122,6 @@ class OutputColumns:
     subset: Design
     gram: Array | None = None
 
-    @cached_property
-    def _is_whole(self) -> bool:
-        """Whether all entries of the features are in the working set."""
-        return bool(self.mask.all())
-
     def predictions(self, table: Array) -> Array:
         """The predictions of a table of coefficients, of shape (n_samples, n_outputs)."""
         coefs, every = table[: len(self.features)], np.arange(len(self.features))
@@ -143,7 +138,7 @@ class OutputColumns:
         """The product X' rows on the working set, 0 for other entries."""
         product = self.subset.rmatmul(rows.astype(self.subset.dtype)).astype(np.float64)
         table = self._and_ones(product, rows)
-        return table if self._is_whole else np.where(self.mask, table, 0.0)
+        return table if self.mask.all() else np.where(self.mask, table, 0.0)
 
     def _and_ones(self, table: Array, rows: Array) -> Array:
         """Sums over the rows for each feature, followed by those for the column of ones."""

@@ -195,15 +195,11 @@ class FreeDirections(Free):
 
         Beside a coefficient without bounds only dual points whose sums vanish prove anything.
         """
-        if self.rows.fit_intercept and self._has_unbounded_column:
+        if self.rows.fit_intercept and np.isinf(self._ends).all(axis=0).any():
             return [(-inf, inf)] * (1 + self.has_level)
         if self.has_level:
             return list(self._intercept_and_level(upper, radius))
         return [self.intercept(upper, radius)] if self.rows.fit_intercept else [NOTHING]
-
-    @cached_property
-    def _has_unbounded_column(self) -> bool:
-        return bool(np.isinf(self._ends).all(axis=0).any())
 
     def intercept(self, upper: float, radius: float) -> Interval:
         """The interval of the intercept by Jensen's inequality."""

@@ -303,3 +303,8 @@ def test_certificates_of_an_optimum_print():
         "objective 0.5, lower bound 0.5, gap 0"
     )
     assert str(certificate) == expected
+
+
+def test_notebooks_show_what_is_printed():
+    certificate = Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0)
+    assert certificate._repr_html_() == f"<pre>{certificate}</pre>"

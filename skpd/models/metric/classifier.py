@@ -63,7 +63,10 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     groups : "auto", int, array-like, list, dict or callable, default=None
-        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
+        The groups of features for penalties of groups: one size of consecutive groups, or a list
+        of sizes; a label for each feature; a list or dict of lists of names, patterns or indices;
+        "auto" for the features that come from one column, after `track_columns`; or a callable of
+        the names that returns one of these.
     solver : {"auto", "agm"}, default="auto"
         "auto" is the method of cutting planes. "agm" is that of Zhang et al.: accelerated
         gradients on a maximum that is smoothed by dynamic programming, for a few thousand samples.

@@ -72,7 +72,10 @@ class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualE
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     groups : "auto", int, array-like, list, dict or callable, default=None
-        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
+        The groups of features for penalties of groups: one size of consecutive groups, or a list
+        of sizes; a label for each feature; a list or dict of lists of names, patterns or indices;
+        "auto" for the features that come from one column, after `track_columns`; or a callable of
+        the names that returns one of these.
     penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
