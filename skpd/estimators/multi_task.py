@@ -136,6 +136,11 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         Returns
         -------
         y : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
+
+        Raises
+        ------
+        ValueError
+            If X has a task that `fit` has not had.
         """
         if self.tasks is None:
             return self._scores(X, offset)

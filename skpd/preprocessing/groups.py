@@ -77,6 +77,11 @@ def feature_groups(transformer: BaseEstimator, X: MatrixLike | None = None) -> n
         The name of the column of each feature, or "x0", "x1", ... where columns had no names; for
         several columns their names, joined by "+". For the ``groups`` of `GroupLassoSVC`.
 
+    Raises
+    ------
+    TypeError
+        If the transformer is not a fitted one.
+
     See Also
     --------
     track_columns : Groups that are found when the model is fitted, in every fold of a

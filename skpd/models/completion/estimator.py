@@ -353,6 +353,11 @@ class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         y : ndarray of shape (n_pairs,)
             Levels for the loss "hinge", numbers for other losses.
 
+        Raises
+        ------
+        ValueError
+            If X holds no pairs of labels.
+
         Warns
         -----
         UserWarning

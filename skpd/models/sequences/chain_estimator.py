@@ -141,6 +141,11 @@ class ChainEstimator(ChainAttributes, WithOptions, WarmStartParameters, PrimalDu
         Returns
         -------
         score : float
+
+        Raises
+        ------
+        ValueError
+            If y does not have a label for each token of X.
         """
         predicted = self.predict(X)
         if list(map(len, y)) != list(map(len, predicted)):

@@ -296,6 +296,11 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         probabilities : ndarray of shape (n_samples, n_times)
             The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
             stratum (Breslow, 1974).
+
+        Raises
+        ------
+        ValueError
+            If a time is NaN, or strata are missing or were not known in `fit`.
         """
         scores = self.predict(X, offset)
         if times is None:
@@ -365,6 +370,11 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         times : ndarray of shape (n_samples,)
             The first time at which the predicted probability of no event is at most
             1 - ``quantile``; inf for samples for which it stays above.
+
+        Raises
+        ------
+        ValueError
+            If the quantile is not in (0, 1), or strata are missing or were not known in `fit`.
         """
         if not (isinstance(quantile, Real) and 0.0 < quantile < 1.0):
             raise ValueError(f"quantile must be in (0, 1), got {quantile!r}.")

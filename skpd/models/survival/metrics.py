@@ -52,6 +52,11 @@ def partial_likelihood_deviance(
     deviance : float
         At least 0; smaller ones are better.
 
+    Raises
+    ------
+    ValueError
+        If ``ties`` is neither "efron" nor "breslow", or the data are invalid.
+
     Examples
     --------
     >>> from skpd.metrics import partial_likelihood_deviance
@@ -215,6 +220,11 @@ def cumulative_dynamic_auc(
         The mean of the areas, each with the share of the events (Kaplan-Meier) since the time
         before.
 
+    Raises
+    ------
+    ValueError
+        If a time is not between the first event and the end.
+
     References
     ----------
     Uno, Cai, Tian, Wei: Evaluating prediction rules for t-year survivors with censored regression
@@ -320,6 +330,11 @@ class SurvivalScorer(routing._MetadataRequester):
         -------
         score : float
             Greater for better models.
+
+        Raises
+        ------
+        ValueError
+            If the model is no `CoxPD` with ``dual_coef_``.
         """
         model, X = final_estimator(estimator, X)
         if (fitted := vars(model).get("_fitted_samples")) is None:
