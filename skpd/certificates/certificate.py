@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import partial
 from html import escape
-from math import ceil, exp, inf, log10
+from math import ceil, exp, inf, isfinite, log10
 from textwrap import fill
 from typing import Any, NamedTuple
 
@@ -23,6 +23,10 @@ LEAST_PERCENT = 1e-4  # smaller percentages are not shown
 # under the ROC curve on other rows hardly changes (the figure gap_and_score of the guide)
 FINISHED = 1e-3
 WIDTH = 80  # of lines
+IN_DICT = (  # the attributes of `Certificate.to_dict`
+    "primal", "dual", "gap", "relative_gap", "reference", "kind", "radius", "radius_kind",
+    "intercept_radius", "prediction_distance", "decisions_that_may_differ",
+)  # fmt: skip
 OF_GAP = 2  # number of differing digits that are then printed
 
 
@@ -223,6 +227,18 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {'; '.join([self._numbers, *self._about])}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers of the certificate by their names, for JSON and logs.
+
+        Returns
+        -------
+        values : dict
+            Numbers and strings, and None for numbers that are not known or not finite.
+        """
+        values = {name: getattr(self, name) for name in IN_DICT}
+        unknown = {name for name, x in values.items() if isinstance(x, float) and not isfinite(x)}
+        return values | dict.fromkeys(unknown)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"  # in notebooks

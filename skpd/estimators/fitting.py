@@ -259,16 +259,20 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             for label, solution in zip(labels or [""], solutions, strict=True):
                 ending = label and f" {label}"
                 progress.last_line(f"[{type(self).__name__}]{ending}", solution)
-        certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = Certificates.of(certificates)
         self.gap_history_ = one_or_all([solution.history for solution in solutions])
         self.solver_ = one_or_all([solution.method for solution in solutions])
+        self._set_certificates(solutions)
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
+
+    def _set_certificates(self, solutions: Sequence[Solution]) -> None:
+        """Set the attributes that say how far solutions may be from their optima."""
+        certificates = [solution.certificate for solution in solutions]
+        self.certificate_ = Certificates.of(certificates)
         self.duality_gap_ = max(certificate.gap for certificate in certificates)
         self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.converged_ = all(solution.converged for solution in solutions)
-        if any(solution.interrupted for solution in solutions):
-            raise KeyboardInterrupt
 
     def _description(self) -> messages.Description:
         """What messages say of the estimator."""

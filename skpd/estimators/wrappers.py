@@ -205,6 +205,16 @@ class BestEstimator:
         """Names of the features, where X had string names."""
         return self._of_best("feature_names_in_")
 
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the best estimator, where it is no pipeline."""
+        return self._of_best("coef_")
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts of the best estimator, where it is no pipeline."""
+        return self._of_best("intercept_")
+
     def _of_best(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")

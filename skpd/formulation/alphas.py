@@ -39,7 +39,7 @@ def alpha_values(
     zero = zero and problems[0].penalty.structure is Structure.SEPARABLE
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] >= 0.0):
         allowed = "of at least 0" if zero else "greater than 0"
-        raise ValueError(f"alphas must hold one or more numbers {allowed}, got {alphas!r}.")
+        raise ValueError(f"alphas must hold one or more finite numbers {allowed}, got {alphas!r}.")
     if values[-1] == 0.0 and not zero:
         raise ValueError(
             f"alphas must hold finite numbers greater than 0, got {alphas!r}: 0, no penalty, is "

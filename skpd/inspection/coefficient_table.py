@@ -1,6 +1,6 @@
 """Coefficients with the names of features and outputs, and what is proven of them."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,23 +10,32 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Mask
 from ..estimators.base import PrimalDualEstimator
 from ..preprocessing.feature_names import names_out
+from .original_units import scaling_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "pd.DataFrame":
+def coef_table(
+    model: BaseEstimator, *, link: Literal["exp"] | None = None,
+    units: Literal["original"] | None = None,
+) -> "pd.DataFrame":  # fmt: skip
     """The coefficients of a fitted model as a data frame, with names and proven intervals.
 
     Parameters
     ----------
     model : estimator, Pipeline or search
-        A fitted estimator of this package with coefficients of features, a pipeline whose last
-        step is one, or a search over one with a ``best_estimator_``, such as `PathCV` and
-        `sklearn.model_selection.GridSearchCV`.
+        A fitted estimator of this package with coefficients of features, or what holds one: a
+        pipeline whose last step it is, a search, `PathCV`, a classifier with a tuned threshold, a
+        calibrated classifier with ``ensemble=False``, a transformed target, also within each
+        other.
     link : {"exp"}, default=None
         "exp" adds the column "exp(coef)": the factor of a mean, of odds or of a hazard for one
         more of the feature, in insurance a relativity.
+    units : {"original"}, default=None
+        "original" undoes the scalers of scikit-learn before the model: coefficients and intercept
+        are those for which ``X @ coef + intercept`` predicts from columns as they were. Features
+        of other steps, such as indicators and splines, stay as these steps make them.
 
     Returns
     -------
@@ -54,7 +63,7 @@ def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "
     TypeError
         If the model is not one of this package, or has no coefficients of features.
     ValueError
-        If the link is not known.
+        If the link or the units are not known.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 
@@ -79,16 +88,11 @@ def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "
         raise ImportError("coef_table needs pandas: pip install pandas") from error
     if link not in (None, "exp"):
         raise ValueError(f"link must be 'exp' or None, got {link!r}.")
+    if units not in (None, "original"):
+        raise ValueError(f"units must be 'original' or None, got {units!r}.")
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
-    steps, model = None, getattr(model, "best_estimator_", model)
-    if isinstance(model, Pipeline):
-        steps, model = model[:-1] if len(model) > 1 else None, model[-1]
-    if not (isinstance(model, PrimalDualEstimator) and model._model_attribute == "coef_"):
-        raise TypeError(
-            "model must be an estimator of skpd with coef_, a pipeline that ends in one, or a "
-            f"search with best_estimator_, got {model!r}."
-        )
+    steps, model = _steps_and_model(model)
     coef = np.atleast_2d(model._dense_coef)
     n_outputs, n_features = coef.shape
     names, has_feature = _rows_of_output(steps, model, n_features)
@@ -105,8 +109,13 @@ def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "
     if np.size(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
         bounds, zeros = np.tile([-np.inf, np.inf], (coef.size, 1)), np.zeros(coef.size, dtype=bool)
     lower, upper = np.reshape(bounds, (-1, 2)).T
+    intercept = np.ravel(model.intercept_)
+    if units == "original":
+        scale, shift = scaling_of(steps, n_features)
+        intercept, coef = intercept + coef @ shift, coef * scale
+        lower, upper = (np.ravel(np.reshape(end, coef.shape) * scale) for end in (lower, upper))
     columns = {
-        "coef": column(coef, np.ravel(model.intercept_), 0.0),
+        "coef": column(coef, intercept, 0.0),
         "optimum_from": column(lower, -np.inf, 0.0),
         "optimum_to": column(upper, np.inf, 0.0),
         "proven_zero": column(zeros, False, True),
@@ -120,6 +129,30 @@ def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "
         groups = np.tile(np.asarray(model.groups_, dtype=object), n_outputs)
         table.insert(0, "group", column(groups, None, None))
     return table
+
+
+def _steps_and_model(model: object) -> tuple[Pipeline | None, PrimalDualEstimator]:
+    """The steps before an estimator with coefficients, in what holds it, and this estimator."""
+    outer, steps = model, list[tuple[str, BaseEstimator]]()
+    while not isinstance(model, PrimalDualEstimator):
+        calibrated: Any = getattr(model, "calibrated_classifiers_", ())
+        if isinstance(model, Pipeline):
+            steps += model.steps[:-1]
+            model = model[-1]
+        elif len(calibrated) == 1:
+            model = calibrated[0].estimator
+        else:
+            names = ("best_estimator_", "estimator_", "regressor_")
+            model = next((getattr(model, name) for name in names if hasattr(model, name)), None)
+        if model is None:
+            break
+    if model is None or model._model_attribute != "coef_":
+        raise TypeError(
+            "model must be an estimator of skpd with coef_, or a pipeline, a search or a "
+            f"calibrated classifier (ensemble=False) that holds one, got {outer!r}."
+        )
+    named = [(f"{place} {name}", step) for place, (name, step) in enumerate(steps)]
+    return Pipeline(named) if named else None, model
 
 
 def _rows_of_output(

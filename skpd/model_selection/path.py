@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 from .._checks import require_same_samples
 from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn_of_convergence
-from ..certificates import Certificates
 from ..designs.threads import one_blas_thread
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.unknown_parameters import require_call
@@ -271,15 +270,19 @@ def _gathered(
         values = [[value(solution) for solution in row] for row in rows]
         return np.array(values, dtype=dtype).reshape(*shape, *more)
 
-    pairs = zip(alphas, rows, strict=False)
+    models = [
+        estimator._with_model(float(a), row, fit) for a, row in zip(alphas, rows, strict=False)
+    ]
+    for model, row in zip(models, rows, strict=True):
+        model._set_certificates(row)
     return RegularizationPath(
         alphas=alphas[: len(rows)],
         coefs=table(coef_of, np.float64, *coef_shape),
         intercepts=table(attrgetter("intercept"), np.float64, *problem.rows.intercept_shape),
-        certificates=[Certificates.of([solution.certificate for solution in row]) for row in rows],
+        certificates=[model.certificate_ for model in models],
         converged=table(attrgetter("converged"), np.bool_),
         n_iters=table(attrgetter("n_iter"), np.int64),
-        models=[estimator._with_model(float(a), row, fit) for a, row in pairs],
+        models=models,
         steps=steps,
         parameter=estimator._path_parameter,
         covered=covered,

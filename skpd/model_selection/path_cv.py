@@ -78,7 +78,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         "best" takes the alpha with the best mean score over the folds, of equal ones the
         largest. "one_standard_error" takes the largest alpha whose mean score is at most one
         standard error of the best mean score below it: the standard deviation of that alpha's
-        scores, with one degree of freedom less than folds, over the root of their number.
+        scores, with one degree of freedom less than folds, over the root of their number; of
+        repeated folds over that of a single repeat, as the others repeat its rows.
     n_jobs : int, default=None
         Threads over the folds; with ``certified`` there is one.
 
@@ -113,6 +114,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         The number of folds.
     classes_ : ndarray of shape (n_classes,)
         Class labels, for a classifier.
+    coef_, intercept_ : ndarray
+        Those of ``best_estimator_``, where it is no pipeline.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -342,7 +345,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 "skpd.metrics.SurvivalScorer('deviance')."
             )
         if any_score:
-            self.best_index_ = scored_folds.index_of_choice(paths.scored, mean, self.rule)
+            tested = np.concatenate([test for _, test in folds.folds])
+            repeats = len(tested) / len(np.unique(tested))
+            choose = scored_folds.index_of_choice
+            self.best_index_ = choose(paths.scored, mean, self.rule, repeats)
             self.best_score_ = float(mean[self.best_index_])
             self.alpha_ = float(self.alphas_[self.best_index_])
         choice = ", and alpha_ for the choice among these" if any_score else ""

@@ -39,7 +39,8 @@ class RegularizationPath:
         Whether the relative gap is at most the estimator's ``tol``.
     n_iters : ndarray of int, of shape (n_alphas,)
     models : list of estimators
-        For every alpha an estimator with the attributes that make predictions, and no others.
+        For every alpha an estimator with the attributes that make predictions, and those of its
+        certificate, such as ``certificate_``, ``converged_`` and ``n_iter_``.
     steps : Pipeline or None
         The fitted steps of a pipeline before the last.
     parameter : str

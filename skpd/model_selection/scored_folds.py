@@ -214,10 +214,14 @@ def cv_results(paths: FollowedPaths, parameter: str) -> dict[str, Any]:
     }
 
 
-def index_of_choice(scores: Array, mean: Array, rule: str) -> int:
-    """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas)."""
+def index_of_choice(scores: Array, mean: Array, rule: str, n_repeats: float = 1.0) -> int:
+    """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas).
+
+    Folds that repeat each other are not independent: the standard error is that of the folds of
+    one of ``n_repeats`` repeats.
+    """
     best = int(np.argmax(np.where(np.isnan(mean), -np.inf, mean)))
     if rule == "best":
         return best
-    error = np.std(scores[:, best], ddof=1) / np.sqrt(len(scores))
+    error = np.std(scores[:, best], ddof=1) / np.sqrt(len(scores) / n_repeats)
     return int(np.argmax(mean >= mean[best] - error))

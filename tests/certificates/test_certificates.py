@@ -1,5 +1,6 @@
 """The promise: no certificate above the optimum, whatever the points and the data."""
 
+import json
 import re
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris
 from sklearn.linear_model import Lasso
 
 from benchmarks import certificates as random
-from skpd import Certificate, RigorousCertificate
+from skpd import Certificate, MultinomialPD, RigorousCertificate
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Pinball, Squared
@@ -308,3 +310,12 @@ def test_certificates_of_an_optimum_print():
 def test_notebooks_show_what_is_printed():
     certificate = Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0)
     assert certificate._repr_html_() == f"<pre>{certificate}</pre>"
+
+
+def test_dictionaries_are_json():
+    certificate = Certificate(0.5, 0.375, 0.125, 0.25, "scaling", np.inf, 1.0)
+    values = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert (values["primal"], values["dual"], values["relative_gap"]) == (0.5, 0.375, 0.25)
+    assert values["radius"] is None and values["kind"] == "scaling"
+    fitted = MultinomialPD().fit(*load_iris(return_X_y=True)).certificate_.to_dict()
+    assert json.loads(json.dumps(fitted, allow_nan=False))["decisions_that_may_differ"] >= 0

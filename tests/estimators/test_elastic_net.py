@@ -127,7 +127,7 @@ def test_cross_validation_is_scikit_learns(weighted, diabetes, rng):
      r"an int in the range \[1, inf\) or None"),
     (ElasticNetPDClassifier, {"loss": "hinges"}, "'loss' parameter"),
     (ElasticNetPDCV, {"l1_ratio": [0.5, 2.0]}, "'l1_ratio' parameter"),
-    (ElasticNetPDCV, {"alphas": [-1.0]}, "alphas must hold finite numbers"),
+    (ElasticNetPDCV, {"alphas": [-1.0]}, "alphas must hold one or more finite numbers"),
 ], ids=str)  # fmt: skip
 def test_bad_parameters_are_named(estimator, parameters, message, cancer):
     with pytest.raises(ValueError, match=message):

@@ -3,13 +3,23 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from skpd import (
     ElasticNetPD,
@@ -212,3 +222,66 @@ def test_models_without_a_table():
         coef_table(StandardScaler().fit(FRAME))
     with pytest.raises(NotFittedError):
         coef_table(LogisticPD())
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False),
+        RobustScaler(), RobustScaler(with_centering=False), MinMaxScaler((-1, 2)), MaxAbsScaler(),
+        make_pipeline(SimpleImputer(), MinMaxScaler(), StandardScaler()),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_original_units_predict_from_columns_as_they_were(scaler):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = make_pipeline(scaler, ElasticNetPD(alpha=0.1, l1_ratio=0.5, tol=1e-10)).fit(X, y)
+    table = coef_table(model, units="original")
+    assert_allclose(X @ table["coef"][1:] + table["coef"].iloc[0], model.predict(X), rtol=1e-9)
+    inside = table.iloc[1:]
+    assert (inside["optimum_from"] <= inside["coef"] + 1e-9).all()
+    assert (inside["coef"] <= inside["optimum_to"] + 1e-9).all()
+
+
+def test_original_units_of_some_columns_beside_categories():
+    frame = load_diabetes(as_frame=True, scaled=False).frame
+    frame["sex"] = frame["sex"].map({1.0: "a", 2.0: "b"})
+    X, y = frame[["bmi", "sex", "age"]], frame["target"]
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    steps = make_column_transformer(
+        (numbers, ["age", "bmi"]), (OneHotEncoder(), ["sex"]), verbose_feature_names_out=False
+    )
+    for transformer in (steps, track_columns(steps)):
+        model = make_pipeline(transformer, ElasticNetPD(alpha=0.1, tol=1e-10)).fit(X, y)
+        coef = coef_table(model, units="original")["coef"]
+        by_hand = coef["intercept"] + X["age"] * coef["age"] + X["bmi"] * coef["bmi"]
+        by_hand += np.where(X["sex"] == "a", coef["sex_a"], coef["sex_b"])
+        assert_allclose(by_hand, model.predict(X), rtol=1e-9)
+
+
+def test_principal_components_stay_as_they_are():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = make_pipeline(StandardScaler(), PCA(), ElasticNetPD(alpha=0.1)).fit(X, y)
+    assert_array_equal(
+        coef_table(model, units="original")["coef"], coef_table(model)["coef"].to_numpy()
+    )
+    with pytest.raises(ValueError, match="units must be 'original' or None, got 'raw'"):
+        coef_table(model, units="raw")
+
+
+def test_models_inside_of_others():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    path = PathCV(LogisticPD(penalty="l1"), alphas=3)
+    pipeline = make_pipeline(StandardScaler(), path).fit(X, y)
+    inner = pipeline[-1].best_estimator_
+    table = coef_table(pipeline)
+    assert_array_equal(table["coef"][1:], inner.coef_[0])
+    assert list(table.index[1:]) == list(X.columns)
+    calibrated = CalibratedClassifierCV(
+        make_pipeline(StandardScaler(), LogisticPD()), ensemble=False
+    ).fit(X, y)
+    own = calibrated.calibrated_classifiers_[0].estimator
+    assert_array_equal(coef_table(calibrated)["coef"], coef_table(own)["coef"])
+    several = CalibratedClassifierCV(LogisticPD(), cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"calibrated classifier \(ensemble=False\)"):
+        coef_table(several)

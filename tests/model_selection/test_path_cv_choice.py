@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UndefinedMetricWarning
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, LeaveOneOut, PredefinedSplit
+from sklearn.model_selection import KFold, LeaveOneOut, PredefinedSplit, RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -62,6 +63,29 @@ def test_one_standard_error(rng):
     assert simpler.cv_results_["params"][3] == {"alpha": 0.1}
     with pytest.raises(ValueError, match="needs 2 folds at least, got 1"):
         simpler.set_params(cv=[(np.arange(20), np.arange(20, 40))]).fit(X, y)
+
+
+def test_repeats_of_folds_make_no_smaller_standard_error():
+    X, y = regression(442)
+    folds = RepeatedKFold(n_splits=5, n_repeats=8, random_state=0)
+    search = PathCV(LassoPDCertified(), alphas=40, cv=folds, rule="one_standard_error").fit(X, y)
+    mean = search.cv_results_["mean_test_score"]
+    best = np.argmax(mean)
+    of_best = [search.cv_results_[f"split{k}_test_score"][best] for k in range(40)]
+    error = np.std(of_best, ddof=1) / np.sqrt(5)
+    assert search.best_index_ == np.argmax(mean >= mean[best] - error)
+    assert search.best_index_ < np.argmax(mean >= mean[best] - error / np.sqrt(8))
+
+
+def test_selectors_keep_what_the_best_model_uses():
+    X, y = regression()
+    selector = SelectFromModel(PathCV(LassoPDCertified(), alphas=10), threshold=1e-12).fit(X, y)
+    search = selector.estimator_
+    assert_array_equal(search.coef_, search.best_estimator_.coef_)
+    assert search.intercept_ == search.best_estimator_.intercept_
+    assert_array_equal(selector.get_support(), search.coef_ != 0.0)
+    piped = PathCV(make_pipeline(StandardScaler(), LassoPDCertified()), alphas=3).fit(X, y)
+    assert not hasattr(piped, "coef_")  # which of the steps it is of would not be clear
 
 
 def test_scores_that_are_nan_are_not_chosen(rng):
@@ -144,7 +168,8 @@ def test_estimators_that_have_no_path(estimator, error, message, rng):
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ({"alphas": 0}, "'alphas' parameter"), ({"alphas": [0.1, -0.1]}, "alphas must hold finite"),
+    ({"alphas": 0}, "'alphas' parameter"),
+    ({"alphas": [0.1, -0.1]}, "alphas must hold one or more finite"),
     ({"eps": 1.0}, "'eps' parameter"), ({"rule": "first"}, "'rule' parameter"),
     ({"scoring": "best"}, "'scoring' parameter"), ({"cv": []}, "at least one pair"),
     ({"cv": KFold(1000)}, "n_splits=1000"), ({"n_jobs": True}, "'n_jobs' parameter"),
