@@ -7,6 +7,7 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.optimize import Bounds
 
 from .._compat import _fit_context, with_callbacks
 from .._typing import Array, ArrayLike, Constraints, Groups, Matrix, MatrixLike, PerFeature, PerRow
@@ -23,7 +24,7 @@ from ..preprocessing.groups import groups_by_index, required_sources
 from ..problems import Problem
 from .fitting import SolvedModel
 from .names import PENALTIES, chosen
-from .penalty_by_feature import penalty_by_feature
+from .penalty_by_feature import Ends, penalty_by_feature, with_zero
 
 MAPPED = 1 << 30  # an array that is mapped from a file of as many bytes (1 GB) is read in blocks
 LARGE = 1 << 20  # an array of as many entries is not read only to see that they are finite
@@ -113,8 +114,15 @@ class PrimalDualEstimator(SolvedModel):
         """A penalty with the weights and bounds of the features."""
         names, alpha = self._feature_names, float(self.alpha)
         weights = by_feature("penalty_weights", self.penalty_weights, names, 1.0)
-        bounds = by_feature("bounds", self.bounds, names, (-np.inf, np.inf))
-        return penalty_by_feature(penalty, weights, bounds, alpha, n_outputs)
+        return penalty_by_feature(penalty, weights, self._ends[0], alpha, n_outputs)
+
+    @property
+    def _ends(self) -> tuple[Ends, Bounds | None]:
+        """The bounds of the penalty, and those that exclude 0, which are constraints."""
+        names, unbounded = self._feature_names, (-np.inf, np.inf)
+        bounds = by_feature("bounds", self.bounds, names, unbounded)
+        takes_constraints = "constraints" in self._parameter_constraints
+        return with_zero(bounds) if bounds is not None and takes_constraints else (bounds, None)
 
     @property
     def _feature_names(self) -> Names:
@@ -146,10 +154,13 @@ class PrimalDualEstimator(SolvedModel):
 
     def _specification(self, penalty: Penalty | None = None) -> Specification:
         """What the parameters say of the problem; the penalty is theirs unless one is passed."""
-        budget = self.noise_budget
+        budget, constraints, ends = self.noise_budget, self.constraints, self._ends[1]
+        if ends is not None:
+            several = constraints if isinstance(constraints, list | tuple) else [constraints]
+            constraints = [*(each for each in several if each is not None), ends]
         return Specification(
             type(self).__name__, self._get_penalty() if penalty is None else penalty,
-            float(self.alpha), bool(self.fit_intercept), self._solver(), self.constraints,
+            float(self.alpha), bool(self.fit_intercept), self._solver(), constraints,
             self._copies(), None if budget is None else float(budget),
         )  # fmt: skip
 

@@ -43,9 +43,9 @@ class PoissonPD(MeanRegressor):
         Names go before patterns, and later patterns before earlier ones. A callable is called
         by `fit` with the array of all names, and returns an array or such a dict.
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
-        A dict has a pair of numbers for names or patterns, and a callable of the names
+        Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
+        shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
         returns any of these, as for ``penalty_weights``.
     constraints : scipy.optimize.LinearConstraint or list of them, default=None
         Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
@@ -53,7 +53,7 @@ class PoissonPD(MeanRegressor):
         sum of coefficients, or effects of groups that must not differ. The constraints hold up
         to the rounding errors of ``A @ coef``. With them ``solver`` must be "auto", there may
         be a few thousand constraints, and a few thousand samples or features; features that
-        occur in a constraint must be penalised.
+        occur in a constraint must be penalised or between two finite bounds.
     solver : {"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
@@ -103,7 +103,8 @@ class PoissonPD(MeanRegressor):
         with respect to its prediction.
     constraint_multipliers_ : ndarray of shape (n_constraints,) or (n_classes, n_constraints)
         Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
-        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
+        ``lb``, followed by those of bounds that exclude 0. Raising a bound by a small t lowers the
+        optimal objective by t times this.
     groups_ : ndarray of str, of shape (n_features,)
         Only with ``groups="auto"``: the names of the columns that each feature comes from.
     certificate_ : Certificate

@@ -100,9 +100,9 @@ class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
         Names go before patterns, and later patterns before earlier ones. A callable is called
         by `fit` with the array of all names, and returns an array or such a dict.
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
-        A dict has a pair of numbers for names or patterns, and a callable of the names
+        Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
+        shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
         returns any of these, as for ``penalty_weights``.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
@@ -248,9 +248,9 @@ class ElasticNetPDClassifier(ClassifierParameters, MarginClassifier, _ElasticNet
         Names go before patterns, and later patterns before earlier ones. A callable is called
         by `fit` with the array of all names, and returns an array or such a dict.
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
-        A dict has a pair of numbers for names or patterns, and a callable of the names
+        Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
+        shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
         returns any of these, as for ``penalty_weights``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",

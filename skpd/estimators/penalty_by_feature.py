@@ -1,7 +1,7 @@
 """The penalty of an estimator with the weights and the bounds of its features."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds
@@ -11,9 +11,11 @@ from .._typing import ArrayLike
 from ..penalties import Penalty, Structure, for_features
 from ..penalties.weighted import unpenalised
 
+Ends: TypeAlias = Bounds | Sequence | np.ndarray | None
+
 
 def penalty_by_feature(
-    penalty: Penalty, weights: ArrayLike | None, bounds: Bounds | Sequence | np.ndarray | None,
+    penalty: Penalty, weights: ArrayLike | None, bounds: Ends,
     alpha: float = 1.0, n_outputs: int = 1,
 ) -> Penalty:  # fmt: skip
     """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
@@ -34,22 +36,42 @@ def penalty_by_feature(
             )
     elif weights is None and bounds is None:
         return penalty
-    lower, upper = -np.inf, np.inf
+    parts = (_for_outputs(numbers, n_outputs) for numbers in (weights, *ends_of(bounds)))
+    penalty = for_features(penalty, *parts)
+    return penalty if alpha > 0.0 else unpenalised(penalty)
+
+
+def ends_of(bounds: Ends) -> tuple[Any, Any]:
+    """The lower and the upper bounds of coefficients in the parameter ``bounds``.
+
+    Raises
+    ------
+    ValueError
+        If they are no pair.
+    """
     if isinstance(bounds, Bounds):
         # SciPy makes arrays of one number out of numbers
         lower, upper = (x.item() if np.size(x) == 1 else x for x in (bounds.lb, bounds.ub))
-    elif bounds is not None:
-        if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
-            raise ValueError(
-                "bounds must be a pair (lower, upper), each a number or an array, or an object of "
-                f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
-                "is turned into one by list(zip(*bounds))."
-            )
-        ends = zip(bounds, (-np.inf, np.inf), strict=True)
-        lower, upper = (end if bound is None else bound for bound, end in ends)
-    parts = (_for_outputs(numbers, n_outputs) for numbers in (weights, lower, upper))
-    penalty = for_features(penalty, *parts)
-    return penalty if alpha > 0.0 else unpenalised(penalty)
+        return lower, upper
+    if bounds is None:
+        return -np.inf, np.inf
+    if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
+        raise ValueError(
+            "bounds must be a pair (lower, upper), each a number or an array, or an object of "
+            f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
+            "is turned into one by list(zip(*bounds))."
+        )
+    ends = zip(bounds, (-np.inf, np.inf), strict=True)
+    lower, upper = (end if bound is None else bound for bound, end in ends)
+    return lower, upper
+
+
+def with_zero(bounds: Ends) -> tuple[Ends, Bounds | None]:
+    """Bounds of a penalty, which allow 0, and the bounds as constraints if they exclude it."""
+    lower, upper = (np.asarray(end, dtype=np.float64) for end in ends_of(bounds))
+    if np.all(lower <= 0.0) and np.all(upper >= 0.0):
+        return bounds, None
+    return (np.minimum(lower, 0.0)[()], np.maximum(upper, 0.0)[()]), Bounds(lower, upper)
 
 
 def _for_outputs(numbers: Any, n_outputs: int) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from scipy.optimize import LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array, eye_array, issparse, kron, vstack
 
 from .._typing import Array, Constraints, Numbers
@@ -67,11 +67,19 @@ def linear_constraints(
         constraints = [constraints]
     if not constraints:
         return None
-    parts = [_validated(part, n_features) for part in constraints]
+    each = (_of_bounds(x, n_features) if isinstance(x, Bounds) else x for x in constraints)
+    parts = [_validated(part, n_features) for part in each]
     matrices, lower, upper = zip(*parts, strict=True)
     matrix = kron(vstack(matrices), eye_array(n_outputs), format="csr")
     bounds = (np.repeat(np.concatenate(part), n_outputs) for part in (lower, upper))
     return LinearConstraints(csr_array(matrix), *bounds).with_unit_rows()
+
+
+def _of_bounds(bounds: Bounds, n_features: int) -> LinearConstraint:
+    """The constraints of single coefficients whose bounds exclude 0."""
+    lower, upper = (np.broadcast_to(end, n_features) for end in (bounds.lb, bounds.ub))
+    rows = np.flatnonzero((lower > 0.0) | (upper < 0.0))
+    return LinearConstraint(eye_array(n_features, format="csr")[rows], lower[rows], upper[rows])
 
 
 def _validated(part: LinearConstraint, n_features: int) -> tuple[csr_array, Array, Array]:

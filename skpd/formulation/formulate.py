@@ -15,6 +15,7 @@ from .._typing import Array, ArrayLike, Constraints, Indices, Matrix
 from ..designs import Design, RowBlocks
 from ..losses import Loss
 from ..penalties import Penalty
+from ..penalties.weighted import within_bounds
 from ..problems import Problem
 from ..problems.in_memory import RowsInMemory
 from ..problems.noise_budget import noise_budget_problem
@@ -109,9 +110,10 @@ def regularisation_of(
         return regularisation
     if specification.solver != "auto":
         raise ValueError(f"constraints need solver='auto', got solver={specification.solver!r}.")
+    penalty = within_bounds(regularisation.penalty)
     if not constraints.allow_zero:
-        constraints = constraints.with_model(*bounds_of(regularisation.penalty))
-    return replace(regularisation, constraints=constraints)
+        constraints = constraints.with_model(*bounds_of(penalty))
+    return replace(regularisation, penalty=penalty, constraints=constraints)
 
 
 def formulate(

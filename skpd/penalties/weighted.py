@@ -7,8 +7,8 @@ import numpy as np
 
 from .._checks import check_array
 from .._immutable_base import attribute_of_part
-from .._typing import Array, ArrayLike, Indices
-from .base import Penalty, Structure, _product
+from .._typing import Array, ArrayLike, Indices, Mask
+from .base import Penalty, Structure, _product, cached_attribute
 from .separable import SeparablePenalty, soft_threshold
 
 
@@ -152,6 +152,27 @@ def for_features(
         lower, upper = (np.where(left_out, 0.0, bound) for bound in (lower, upper))
         separable = replace(separable, lower=lower, upper=upper)
     return separable
+
+
+class WithinBounds(Separable):
+    """A penalty whose coefficients between two finite bounds are not free without a weight.
+
+    Bounds of free coefficients follow from the losses; here the support function of the bounds
+    takes their place, which constraints need.
+    """
+
+    @cached_attribute
+    def _is_free(self) -> Mask | bool:
+        l1, l2, lower, upper = self.terms
+        return (l1 == 0.0) & (l2 == 0.0) & ~(np.isfinite(lower) & np.isfinite(upper))
+
+
+def within_bounds(penalty: Penalty) -> Penalty:
+    """The penalty for constraints: as `WithinBounds` if it leaves bounded coefficients free."""
+    columns, lower, upper = penalty.free_features
+    if not len(columns) or not np.any(np.isfinite(lower) & np.isfinite(upper)):
+        return penalty
+    return WithinBounds(*penalty.terms)
 
 
 def restricted(penalty: Penalty, columns: Indices) -> Penalty:

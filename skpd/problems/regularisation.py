@@ -46,8 +46,8 @@ class Regularisation:
         matrix = self.constraints.matrix
         if matrix[:, self.penalty.free_features.columns].count_nonzero():
             raise ValueError(
-                "constraints must not involve features whose penalty weight is 0: their optimum "
-                "has no certificate. Give them a small penalty weight instead."
+                "constraints on features without a penalty need finite bounds of these features: "
+                "nothing else says how far the optimum may be. Pass bounds=(lower, upper)."
             )
         rows = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
         if self.penalty.free_level and any(fsum(matrix.data[i:j]) != 0.0 for i, j in rows):

@@ -1,15 +1,16 @@
 """Linear constraints on coefficients: linear programmes, closed forms, isotonic fits."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.optimize import LinearConstraint
+from scipy.optimize import LinearConstraint, lsq_linear
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import GridSearchCV
 
-from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, regularization_path
+from skpd import ElasticNetPD, PathCV, PdproxRegressor, PdproxSVC, certify, regularization_path
 from skpd.certificates import dual_bound
 from skpd.losses import Hinge, Pinball
 from skpd.penalties import L1
@@ -266,3 +267,48 @@ def test_zeros_are_those_of_linear_programmes(seed, penalty):
     exact = linear_optimum(cost, below, np.r_[y, -y, np.zeros(d)]).x[:d]
     np.testing.assert_array_equal(coef == 0.0, np.abs(exact) < 1e-9)
     assert (coef == 0.0).any() and (coef >= 0.0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_and_sums_without_a_penalty(seed):
+    """The absolute loss over a simplex with a least share, against a linear programme."""
+    rng = np.random.default_rng(seed)
+    n, d, lower = 40, 5, np.array([0.1, 0.0, 0.0, 0.0, 0.0])
+    X = rng.normal(size=(n, d))
+    y = X @ rng.dirichlet(np.ones(d)) + 0.3 * rng.standard_t(2, n)
+    whole = LinearConstraint(np.ones((1, d)), 1.0, 1.0)
+    model = PdproxRegressor(
+        alpha=0, loss="absolute", bounds=(lower, 1.0), constraints=whole, tol=1e-9
+    ).fit(X, y)
+    # coefficients, the intercept, and the sizes of the residuals
+    ones, sizes = np.ones((n, 1)), -np.eye(n)
+    A = np.vstack([np.hstack([X, ones, sizes]), np.hstack([-X, -ones, sizes])])
+    equal = np.append(np.ones(d), np.zeros(n + 1))[np.newaxis]
+    programme = linear_optimum(
+        np.append(np.zeros(d + 1), np.full(n, 1.0 / n)), A, np.append(y, -y), A_eq=equal,
+        b_eq=[1.0], bounds=[*((low, 1.0) for low in lower), (None, None), *[(0.0, None)] * n],
+    )  # fmt: skip
+    certificate = model.certificate_
+    assert certificate.dual <= programme.fun + 1e-9 <= certificate.primal + 1e-8
+    np.testing.assert_allclose(model.coef_.sum(), 1.0, rtol=1e-9)
+    assert np.all(model.coef_ >= lower - 1e-9)
+    assert model.constraint_multipliers_.shape == (2,)  # of the sum, then of the first bound
+
+
+def test_bounds_that_exclude_0(diabetes):
+    """As bounded least squares of SciPy finds, for arrays and for names of columns."""
+    X, y = diabetes
+    lower, upper = np.full(10, -np.inf), np.full(10, np.inf)
+    lower[2], upper[3] = 30.0, -1.0
+    Z = X - X.mean(axis=0)
+    scale = np.sqrt(0.1 * len(y))
+    rows = np.vstack([Z, scale * np.eye(10)])
+    right = lsq_linear(rows, np.append(y - y.mean(), np.zeros(10)), (lower, upper), tol=1e-12).x
+    model = PdproxRegressor(alpha=0.1, loss="squared", penalty="l2", tol=1e-10)
+    found = clone(model).set_params(bounds=(lower, upper)).fit(X, y)
+    np.testing.assert_allclose(found.coef_, right, atol=1e-3)
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
+    named = clone(model).set_params(bounds={"c": (30.0, None), "d": (None, -1.0)}).fit(frame, y)
+    np.testing.assert_allclose(named.coef_, found.coef_, rtol=1e-9)
+    with pytest.raises(ValueError, match="lower <= 0 <= upper"):
+        ElasticNetPD(bounds=(1.0, 2.0)).fit(X, y)

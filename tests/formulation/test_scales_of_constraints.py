@@ -57,7 +57,7 @@ def test_errors(diabetes, constraints, message):
     ("options", "message"),
     [
         ({"solver": "pdprox-dual"}, "need solver='auto'"),
-        ({"penalty_weights": [0.0] + [1.0] * 9}, "penalty weight is 0"),
+        ({"penalty_weights": [0.0] + [1.0] * 9}, "need finite bounds of these features"),
         ({"bounds": (-1.0, 0.01)}, "cannot be obeyed"),
         ({"penalty": "l1_ball"}, "do not seem to go together"),
     ],

@@ -60,9 +60,9 @@ class CoxPD(ScoreParameters, PrimalDualRegressor):
         Names go before patterns, and later patterns before earlier ones. A callable is called
         by `fit` with the array of all names, and returns an array or such a dict.
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
-        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
-        A dict has a pair of numbers for names or patterns, and a callable of the names
+        Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
+        shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
         returns any of these, as for ``penalty_weights``.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
