@@ -45,8 +45,9 @@ class PoissonPD(MeanRegressor):
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
         shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
-        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
-        returns any of these, as for ``penalty_weights``.
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names
+        or patterns, and a callable of the names returns any of these, as for
+        ``penalty_weights``.
     constraints : scipy.optimize.LinearConstraint or list of them, default=None
         Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
         of shape (n_constraints, n_features), an array or sparse: for monotone effects, a given

@@ -102,8 +102,9 @@ class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
         shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
-        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
-        returns any of these, as for ``penalty_weights``.
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names
+        or patterns, and a callable of the names returns any of these, as for
+        ``penalty_weights``.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
         the accelerated gradient method of Zhang et al., see `skpd.solvers.published.agm.agm`.
@@ -250,8 +251,9 @@ class ElasticNetPDClassifier(ClassifierParameters, MarginClassifier, _ElasticNet
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
         shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
-        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
-        returns any of these, as for ``penalty_weights``.
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names
+        or patterns, and a callable of the names returns any of these, as for
+        ``penalty_weights``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,

@@ -109,8 +109,9 @@ class LassoPDCertified(FitParameters, LassoLike):
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
         shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
-        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
-        returns any of these, as for ``penalty_weights``.
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names
+        or patterns, and a callable of the names returns any of these, as for
+        ``penalty_weights``.
     solver : {"auto", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
         "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"

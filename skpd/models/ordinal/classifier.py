@@ -87,8 +87,9 @@ class OrdinalPD(ScoreParameters, ScoredPredictions, ClassifierMixin, PrimalDualE
     bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, for penalties of single coefficients: numbers or arrays of
         shape (n_features,); None, -inf and inf for none. Bounds that exclude 0 are constraints,
-        of estimators that take these; others refuse them. A dict has a pair of numbers for names or patterns, and a callable of the names
-        returns any of these, as for ``penalty_weights``.
+        of estimators that take these; others refuse them. A dict has a pair of numbers for names
+        or patterns, and a callable of the names returns any of these, as for
+        ``penalty_weights``.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where
