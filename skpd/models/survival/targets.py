@@ -59,8 +59,6 @@ def entries_times_and_events(
         got = shown(np.unique(events))
         raise ValueError(f"The events in y, its last column, must be 0 or 1, got {got}.")
     times = [check_array(t, ensure_2d=False, dtype=np.float64, input_name="y") for t in times]
-    if (least := min(np.min(t) for t in times)) < 0.0:
-        raise ValueError(f"The times in y must be at least 0, got {least:.6g}.")
     require_lengths(X=range(n_samples), y=events)
     *entry, time = map(np.ascontiguousarray, times)
     if entry and (late := np.flatnonzero(entry[0] >= time)).size:
