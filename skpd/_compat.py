@@ -99,7 +99,11 @@ else:
         """A method of some instances; the error of a check is what users read."""
 
         def _check(self, obj, owner):
-            self.check(obj) or super()._check(obj, owner)
+            try:
+                super()._check(obj, owner)
+            except AttributeError as error:
+                cause = error.__cause__
+                raise (cause if type(cause) is AttributeError else error) from None
 
     def available_if(check):
         return lambda method: _Available(method, check, method.__name__)

@@ -114,8 +114,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         The number of folds.
     classes_ : ndarray of shape (n_classes,)
         Class labels, for a classifier.
-    coef_, intercept_ : ndarray
-        Those of ``best_estimator_``, where it is no pipeline.
+    coef_ : ndarray
+        The coefficients of ``best_estimator_``, where it is no pipeline.
+    intercept_ : float or ndarray
+        Its intercepts.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)

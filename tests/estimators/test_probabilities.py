@@ -71,7 +71,7 @@ def test_only_where_the_loss_is_a_likelihood():
     assert all(hasattr(estimator, "predict_log_proba") for estimator in having)
     with pytest.raises(AttributeError) as caught:
         _ = PdproxSVC().predict_proba
-    assert "CalibratedClassifierCV" in str(caught.value.__cause__)
+    assert "CalibratedClassifierCV" in str(caught.value)
 
 
 def test_calibrated_hinge(iris):

@@ -111,8 +111,8 @@ def classes():
          "penalty_weights, bounds and the arrays of a penalty must hold a number for each of the "
          "3 features, got 2."),
         (lambda X, y: coef_table("x"), TypeError,
-         "model must be an estimator of skpd with coef_, a pipeline that ends in one, or a search "
-         "with best_estimator_, got 'x'."),
+         "model must be an estimator of skpd with coef_, or a pipeline, a search or a calibrated "
+         "classifier (ensemble=False) that holds one, got 'x'."),
         (lambda X, y: feature_groups("x"), TypeError,
          "feature_groups takes a fitted transformer, got 'x'."),
         (lambda X, y: regularization_path("x", X, y), TypeError,
