@@ -78,13 +78,16 @@ def read(options):
 def data_of_frame(frame, options):
     """The data of a frame without the columns that no model should use."""
     target = frame.columns[-1] if options.target is None else options.target
-    for name in (target, *options.drop, *options.categorical):
-        if name not in frame.columns:
-            raise ValueError(f"{name!r} is no column; these are: {', '.join(frame.columns)}")
+    if target not in frame.columns:
+        raise ValueError(f"--target must be one of {list(frame.columns)}, got {target!r}")
     if n_missing := int(frame[target].isna().sum()):
         raise ValueError(f"the target {target!r} misses {n_missing} value(s): remove their rows")
-    y, frame = frame.pop(target).to_numpy(), frame.drop(columns=options.drop)
+    y = frame.pop(target).to_numpy()
+    for name in (*options.drop, *options.categorical):
+        if name not in frame.columns:
+            raise ValueError(f"{name!r} is none of the other columns {list(frame.columns)}")
     frame = frame.astype(dict.fromkeys(options.categorical, "category"))
+    frame = frame.drop(columns=options.drop)
     reasons = {column: why_unusable(frame[column]) for column in frame}
     left_out = [f"{column!r} ({reason})" for column, reason in reasons.items() if reason]
     frame = frame.drop(columns=[column for column, reason in reasons.items() if reason])

@@ -84,7 +84,18 @@ def test_bad_files(tmp_path, capsys):
     assert "the target 'b' misses 1 value" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(missing), "--target", "c"])
-    assert "'c' is no column; these are" in capsys.readouterr().err
+    assert "got 'c'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--drop", "y"], ["--categorical", "y"], ["--drop", "q"]])
+def test_columns_that_are_no_others_are_refused(arguments, tmp_path, capsys):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y\n1,2,x\n3,4,z\n2,7,x\n5,1,z\n")
+    with pytest.raises(SystemExit):
+        main([str(path), *arguments])
+    assert f"{arguments[1]!r} is none of the other columns ['a', 'b']" in capsys.readouterr().err
+    options = options_of(path, drop=["a"], categorical=["a"])
+    assert list(read(options).X) == ["b"]
 
 
 ROWS = "".join(f"{k}.5,{k % 3},w{k}\n" for k in range(12))

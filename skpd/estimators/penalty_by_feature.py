@@ -68,9 +68,15 @@ def ends_of(bounds: Ends) -> tuple[Any, Any]:
 
 def with_zero(bounds: Ends) -> tuple[Ends, Bounds | None]:
     """Bounds of a penalty, which allow 0, and the bounds as constraints if they exclude it."""
-    lower, upper = (np.asarray(end, dtype=np.float64) for end in ends_of(bounds))
-    if np.all(lower <= 0.0) and np.all(upper >= 0.0):
+    try:
+        lower, upper = (np.asarray(end, dtype=np.float64) for end in ends_of(bounds))
+    except (TypeError, ValueError):
+        return bounds, None  # the penalty says what is wrong with them
+    if not (np.any(lower > 0.0) or np.any(upper < 0.0)):
         return bounds, None
+    differ = lower.ndim > 0 and upper.ndim > 0 and lower.shape != upper.shape
+    if differ or np.any(lower > upper):
+        raise ValueError(f"bounds need as many lower as upper ones, lower <= upper, got {bounds}.")
     return (np.minimum(lower, 0.0)[()], np.maximum(upper, 0.0)[()]), Bounds(lower, upper)
 
 

@@ -50,7 +50,8 @@ def require_call(form: Signature, owner: str, /, *values: object, **named: objec
         if unknown:
             raise TypeError(unknown_parameter(owner, unknown[0], known)) from None
         by_name = [name for name in known if form.parameters[name].kind is Parameter.KEYWORD_ONLY]
-        hint = f": pass {by_name[0]} and others by name" if "positional" in str(error) else ""
+        too_many = by_name and "too many positional" in str(error)
+        hint = f": pass {by_name[0]} and others by name" if too_many else ""
         raise TypeError(f"{owner}(): {error}{hint}.") from None
 
 

@@ -221,15 +221,9 @@ class BestEstimator:
         return getattr(self.best_estimator_, name)
 
 
-def final_estimator(estimator: BaseEstimator, X: MatrixLike = None) -> tuple[BaseEstimator, Any]:
-    """The last estimator of pipelines and the best of searches, also within each other.
-
-    Returns
-    -------
-    estimator : estimator
-    X : object
-        The data that this estimator receives, after the transformations of the pipelines.
-    """
+def unwrapped(estimator: BaseEstimator) -> tuple[list[Pipeline], BaseEstimator]:
+    """The last estimator of pipelines and the best of searches, and the pipelines around it."""
+    pipelines: list[Pipeline] = []
     while True:
         if isinstance(estimator, BestEstimator | BaseSearchCV):
             bare = hasattr(estimator, "cv_results_") and not hasattr(estimator, "best_estimator_")
@@ -243,13 +237,28 @@ def final_estimator(estimator: BaseEstimator, X: MatrixLike = None) -> tuple[Bas
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
             check_is_fitted(estimator)
-            if X is not None and len(estimator) > 1:  # else it has no transform
-                instead = "pass its last step, with the samples that this was fitted to"
-                require_same_samples(estimator, instead)
-                X = estimator[:-1].transform(X)
+            pipelines.append(estimator)
             estimator = estimator[-1]
         else:
-            return estimator, X
+            return pipelines, estimator
+
+
+def final_estimator(estimator: BaseEstimator, X: MatrixLike = None) -> tuple[BaseEstimator, Any]:
+    """The last estimator of pipelines and the best of searches, also within each other.
+
+    Returns
+    -------
+    estimator : estimator
+    X : object
+        The data that this estimator receives, after the transformations of the pipelines.
+    """
+    pipelines, last = unwrapped(estimator)
+    for pipeline in pipelines:
+        if X is not None and len(pipeline) > 1:  # else it has no transform
+            instead = "pass its last step, with the samples that this was fitted to"
+            require_same_samples(pipeline, instead)
+            X = pipeline[:-1].transform(X)
+    return last, X
 
 
 def with_last_step(estimator: BaseEstimator, last: BaseEstimator) -> BaseEstimator:

@@ -61,7 +61,8 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
                 require_lengths(X=X, y=y[0])
             if "could not convert" in str(error) and options.get("y_numeric"):
                 require_numbers("y", y[0])
-            if "y should be a 1d array" in str(error) or "y contains NaN" in str(error):
+            of_outputs = bool(y) and np.ndim(y[0]) == 2
+            if of_outputs and ("1d array" in str(error) or "y contains NaN" in str(error)):
                 raise ValueError(f"{error} {OF_OUTPUTS}") from error
             raise
         raise ValueError(

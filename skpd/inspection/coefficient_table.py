@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Mask
 from ..estimators.base import PrimalDualEstimator
+from ..estimators.wrappers import unwrapped
 from ..preprocessing.feature_names import names_out
 from .original_units import scaling_of
 
@@ -133,20 +134,16 @@ def coef_table(
 
 def _steps_and_model(model: object) -> tuple[Pipeline | None, PrimalDualEstimator]:
     """The steps before an estimator with coefficients, in what holds it, and this estimator."""
-    outer, steps = model, list[tuple[str, BaseEstimator]]()
-    while not isinstance(model, PrimalDualEstimator):
-        calibrated: Any = getattr(model, "calibrated_classifiers_", ())
-        if isinstance(model, Pipeline):
-            steps += model.steps[:-1]
-            model = model[-1]
-        elif len(calibrated) == 1:
-            model = calibrated[0].estimator
-        else:
-            names = ("best_estimator_", "estimator_", "regressor_")
-            model = next((getattr(model, name) for name in names if hasattr(model, name)), None)
-        if model is None:
+    outer, steps, inner = model, list[tuple[str, BaseEstimator]](), model
+    while inner is not None:
+        pipelines, model = unwrapped(inner)
+        steps += [step for pipeline in pipelines for step in pipeline.steps[:-1]]
+        if isinstance(model, PrimalDualEstimator):
             break
-    if model is None or model._model_attribute != "coef_":
+        calibrated: Any = getattr(model, "calibrated_classifiers_", ())
+        inner = getattr(model, "estimator_", getattr(model, "regressor_", None))
+        inner = calibrated[0].estimator if len(calibrated) == 1 else inner
+    if not isinstance(model, PrimalDualEstimator) or model._model_attribute != "coef_":
         raise TypeError(
             "model must be an estimator of skpd with coef_, or a pipeline, a search or a "
             f"calibrated classifier (ensemble=False) that holds one, got {outer!r}."

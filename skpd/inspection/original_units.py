@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -17,34 +18,44 @@ def scaling_of(transformer: BaseEstimator | None, n_features: int) -> Scaling:
     Features of other steps than scalers, such as indicators, splines and principal components,
     have the unit in which these steps make them.
     """
-    scale, shift = np.ones(n_features), np.zeros(n_features)
-    if isinstance(transformer, Pipeline):
-        for _, step in transformer.steps:
-            factor, change = scaling_of(step, n_features)
-            scale, shift = (
-                (factor * scale, factor * shift + change)
-                if _keeps_units(step)
-                else (factor, change)
-            )
-    elif isinstance(transformer, ColumnTransformer):
-        for name, part, _ in transformer.transformers_:
-            places = transformer.output_indices_[name]
-            scale[places], shift[places] = scaling_of(part, places.stop - places.start)
-    elif getattr(transformer, "n_features_in_", None) == n_features:
-        if isinstance(transformer, MinMaxScaler):
-            return transformer.scale_, transformer.min_
-        if isinstance(transformer, StandardScaler | RobustScaler | MaxAbsScaler):
-            scale = scale if transformer.scale_ is None else 1.0 / transformer.scale_
-            with_mean = isinstance(transformer, StandardScaler) and transformer.with_mean
-            centre = transformer.mean_ if with_mean else getattr(transformer, "center_", None)
-            shift = shift if centre is None else -scale * centre
-    return scale, shift
+    scaling = _after(transformer, None)
+    return (np.ones(n_features), np.zeros(n_features)) if scaling is None else scaling
 
 
-def _keeps_units(step: BaseEstimator) -> bool:
-    """Whether the features of a step have the unit of its columns, up to a scaling."""
-    scalers = MaxAbsScaler | MinMaxScaler | RobustScaler | StandardScaler
-    nested = isinstance(step, Pipeline | ColumnTransformer)
-    return (
-        nested or isinstance(step, scalers) or type(step).__module__.startswith("sklearn.impute")
-    )
+def _after(step: BaseEstimator | None, scaling: Scaling | None) -> Scaling | None:
+    """The scaling of features after a step, for that before it; None where units are its own."""
+    if isinstance(step, Pipeline):
+        for _, part in step.steps:
+            scaling = _after(part, scaling)
+        return scaling
+    if isinstance(step, ColumnTransformer):
+        places = [(part, step.output_indices_[name]) for name, part, _ in step.transformers_]
+        n_features = max(place.stop for _, place in places)
+        scale, shift = np.ones(n_features), np.zeros(n_features)
+        for part, place in places:
+            scale[place], shift[place] = scaling_of(part, place.stop - place.start)
+        return scale, shift
+    if step is None or step == "passthrough":
+        return scaling
+    if isinstance(step, SelectorMixin):
+        kept = step.get_support()
+        return None if scaling is None else (scaling[0][kept], scaling[1][kept])
+    if type(step).__module__.startswith("sklearn.impute"):
+        is_same = scaling is not None and len(scaling[0]) == len(step.get_feature_names_out())
+        return scaling if is_same else None
+    own = _of_scaler(step)
+    if own is None or scaling is None:
+        return own
+    return own[0] * scaling[0], own[0] * scaling[1] + own[1]
+
+
+def _of_scaler(step: BaseEstimator) -> Scaling | None:
+    """The scaling of one of scikit-learn's scalers, None for other steps."""
+    if isinstance(step, MinMaxScaler):
+        return step.scale_, step.min_
+    if not isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler):
+        return None
+    scale = np.ones(step.n_features_in_) if step.scale_ is None else 1.0 / step.scale_
+    with_mean = isinstance(step, StandardScaler) and step.with_mean
+    centre = step.mean_ if with_mean else getattr(step, "center_", None)
+    return scale, np.zeros(len(scale)) if centre is None else -scale * centre

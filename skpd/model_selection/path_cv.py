@@ -347,10 +347,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 "skpd.metrics.SurvivalScorer('deviance')."
             )
         if any_score:
-            tested = np.concatenate([test for _, test in folds.folds])
-            repeats = len(tested) / len(np.unique(tested))
-            choose = scored_folds.index_of_choice
-            self.best_index_ = choose(paths.scored, mean, self.rule, repeats)
+            by_error = self.rule == "one_standard_error"
+            repeats = scored_folds.repeats_of(folds.folds) if by_error else 1.0
+            index = scored_folds.index_of_choice(paths.scored, mean, self.rule, repeats)
+            self.best_index_ = index
             self.best_score_ = float(mean[self.best_index_])
             self.alpha_ = float(self.alphas_[self.best_index_])
         choice = ", and alpha_ for the choice among these" if any_score else ""

@@ -214,6 +214,12 @@ def cv_results(paths: FollowedPaths, parameter: str) -> dict[str, Any]:
     }
 
 
+def repeats_of(folds: Sequence[tuple[Indices, Indices]]) -> float:
+    """The number of times that folds test each sample, of those that they test."""
+    tested = np.concatenate([test for _, test in folds])
+    return len(tested) / len(np.unique(tested))
+
+
 def index_of_choice(scores: Array, mean: Array, rule: str, n_repeats: float = 1.0) -> int:
     """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas).
 

@@ -169,10 +169,10 @@ class WithinBounds(Separable):
 
 def within_bounds(penalty: Penalty) -> Penalty:
     """The penalty for constraints: as `WithinBounds` if it leaves bounded coefficients free."""
-    columns, lower, upper = penalty.free_features
-    if not len(columns) or not np.any(np.isfinite(lower) & np.isfinite(upper)):
-        return penalty
-    return WithinBounds(*penalty.terms)
+    _, lower, upper = penalty.free_features
+    is_bounded = np.any(np.isfinite(lower) & np.isfinite(upper))
+    separable = penalty.structure is Structure.SEPARABLE
+    return WithinBounds(*penalty.terms) if separable and is_bounded else penalty
 
 
 def restricted(penalty: Penalty, columns: Indices) -> Penalty:

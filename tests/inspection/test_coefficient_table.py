@@ -230,6 +230,7 @@ def test_models_without_a_table():
         StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False),
         RobustScaler(), RobustScaler(with_centering=False), MinMaxScaler((-1, 2)), MaxAbsScaler(),
         make_pipeline(SimpleImputer(), MinMaxScaler(), StandardScaler()),
+        make_pipeline(make_pipeline(RobustScaler(), SimpleImputer()), StandardScaler()),
     ],
     ids=repr,
 )  # fmt: skip
@@ -257,6 +258,24 @@ def test_original_units_of_some_columns_beside_categories():
         by_hand = coef["intercept"] + X["age"] * coef["age"] + X["bmi"] * coef["bmi"]
         by_hand += np.where(X["sex"] == "a", coef["sex_a"], coef["sex_b"])
         assert_allclose(by_hand, model.predict(X), rtol=1e-9)
+
+
+def test_original_units_of_the_columns_that_a_selector_keeps():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    steps = StandardScaler(), SelectKBest(k=4), MinMaxScaler()
+    model = make_pipeline(*steps, ElasticNetPD(alpha=0.1, tol=1e-10)).fit(X, y)
+    coef, kept = coef_table(model, units="original")["coef"], model[1].get_support()
+    assert_allclose(X[:, kept] @ coef[1:] + coef.iloc[0], model.predict(X), rtol=1e-9)
+
+
+def test_scalers_before_a_column_transformer_stay():
+    """It may take columns in another order, so that its features have the unit of its input."""
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    columns = make_column_transformer(("passthrough", [2, 0]), (PCA(2), [3, 4]))
+    model = make_pipeline(StandardScaler(), columns, ElasticNetPD(alpha=0.1)).fit(X, y)
+    assert_array_equal(
+        coef_table(model, units="original")["coef"], coef_table(model)["coef"].to_numpy()
+    )
 
 
 def test_principal_components_stay_as_they_are():
