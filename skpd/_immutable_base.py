@@ -17,7 +17,7 @@ class OfKinds:
     def as_kind(self, kind: Callable[..., T]) -> T:
         """The object itself, for those who know of which kind it is.
 
-        It is not ``type[T]``, for which mypy takes no abstract classes.
+        The type of ``kind`` is not ``type[T]``, as mypy refuses abstract classes there.
         """
         assert isinstance(self, kind), f"{self!r} is no {kind.__name__}"  # type: ignore[arg-type]
         return cast(T, self)
